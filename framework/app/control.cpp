@@ -41,12 +41,12 @@ sockaddr_un address_of(const std::string& path) {
 void send_all(int socket, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t sent = send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (sent <= 0) return;  // the client is gone; there is nobody to tell
+    if (sent <= 0) return;  // the client is gone
     bytes.remove_prefix(static_cast<std::size_t>(sent));
   }
 }
 
-// Reads up to the newline; false when the peer closed, stalled or sent too much.
+// Reads up to the newline; false: the peer closed, stalled or sent too much.
 bool receive_line(int socket, int timeout_ms, std::size_t bytes_max, std::string& line) {
   char buffer[4096];
   for (;;) {
@@ -82,7 +82,7 @@ ControlServer::ControlServer(std::string path,
                              std::function<std::string(const std::string&)> answer)
     : path_(std::move(path)), answer_(std::move(answer)) {
   const sockaddr_un address = address_of(path_);
-  unlink(path_.c_str());  // of a crashed predecessor: the data directory's lock says it is gone
+  unlink(path_.c_str());  // of a crashed process: the data directory's lock proves that it is gone
   listener_ = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   wake_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (listener_ < 0 || wake_ < 0) fail("control socket '" + path_ + "'");
@@ -125,7 +125,8 @@ std::optional<std::string> ControlServer::take_posted() {
 
 void ControlServer::wake() const noexcept {
   const std::uint64_t one = 1;
-  // An eventfd write of 1 can only fail on a full counter, which also wakes the poll.
+  // Writing 1 to an eventfd can fail only if the counter is full, and a full counter also wakes the
+  // poll.
   [[maybe_unused]] const ssize_t written = write(wake_, &one, sizeof one);
 }
 
@@ -148,7 +149,7 @@ void ControlServer::serve() {
 std::string ControlServer::run(const std::string& line) const {
   try {
     return answer_(line);
-  } catch (const std::exception& error) {  // the gateway goes on with what it has
+  } catch (const std::exception& error) {  // the gateway continues with what it has
     return json_text({{"ok", false}, {"problems", {{{"message", error.what()}}}}});
   }
 }

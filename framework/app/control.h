@@ -1,5 +1,5 @@
-// Control: how `turnpike reload` speaks to the running gateway: a Unix socket in the data
-// directory, readable by its owner alone. One line of JSON in (`{"command":"reload"}`), one line of
+// Control: the connection from `turnpike reload` to the running gateway: a Unix socket in the data
+// directory that only its owner can open. One line of JSON in (`{"command":"reload"}`), one line of
 // JSON out. The server answers one client after the other on a Thread of its own, which also runs
 // the command. post() and stop() may be called from any Thread.
 #pragma once
@@ -16,7 +16,7 @@
 
 namespace turnpike::app {
 
-// The bound of the socket's path: a Unix socket's address holds no more.
+// The bound of the socket's path, by the size of a Unix socket address.
 inline constexpr std::size_t control_path_bytes_max = 107;
 
 class ControlServer {
@@ -24,16 +24,15 @@ class ControlServer {
   // `answer` maps one line to one line; it is called on the server's Thread. Throws
   // std::system_error when the socket cannot be made.
   ControlServer(std::string path, std::function<std::string(const std::string&)> answer);
-  ~ControlServer();  // stop(), without end
+  ~ControlServer();  // stop() without a deadline
   ControlServer(const ControlServer&) = delete;
   ControlServer& operator=(const ControlServer&) = delete;
 
-  // Has the server's Thread run the command of this line, too, after the one under way; nobody
-  // hears its answer. Returns at once. One that is posted before the last one has begun takes its
-  // place.
+  // Queues the command of this line for the server's Thread, after the running one; its answer is
+  // discarded. Returns at once. A posted command replaces a posted one that has not started.
   void post(std::string line);
 
-  // Takes no further command. False when the one under way had not ended at the deadline.
+  // Accepts no further command. False: the running command had not ended at the deadline.
   [[nodiscard]] bool stop(runtime::Deadline deadline) noexcept;
 
  private:
@@ -46,7 +45,7 @@ class ControlServer {
   const std::string path_;
   const std::function<std::string(const std::string&)> answer_;
   int listener_ = -1;
-  int wake_ = -1;  // eventfd: something was posted, or the server is to stop
+  int wake_ = -1;  // eventfd that wakes the Thread: a command was posted, or stop() was called
   std::atomic<bool> is_stopping_{false};
   std::mutex posted_mutex_;
   std::optional<std::string> posted_;
@@ -54,7 +53,7 @@ class ControlServer {
   std::thread thread_;
 };
 
-// Sends one line and returns the answer; throws std::system_error when nobody listens there.
+// Sends one line and returns the answer; throws std::system_error when no gateway listens there.
 std::string ask_control(const std::string& path, const std::string& line);
 
 }  // namespace turnpike::app

@@ -77,7 +77,7 @@ namespace turnpike::app {
 namespace {
 
 constexpr std::size_t cursor_key_bytes = 32;
-// Calls of blocking plugins that wait for a thread of the pool: beyond it they are refused at once.
+// The queue bound for calls of blocking plugins: beyond it, calls are refused at once.
 constexpr std::uint32_t calls_queued_max = 4'096;
 
 std::string in_lines(const std::string& heading, const PluginSet::Problems& problems) {
@@ -115,7 +115,7 @@ std::string without_redis(const Config& config) {
              : "The Redis of `free` does not answer: :free requests are refused.";
 }
 
-// What the reply of a call may take to reach its caller.
+// The longest time that sending the reply of a call may take.
 std::int64_t transfer_ms_max(const Config& config) {
   return std::int64_t{config.transfer_timeout_ms} +
          static_cast<std::int64_t>(base::limits::response_bytes_max) * 1'000 /
@@ -134,7 +134,7 @@ ledger::LedgerSettings ledger_settings(const Config& config) {
 
 }  // namespace
 
-// In the order they are made; destroyed in the reverse one.
+// In order of construction; destroyed in reverse order.
 struct Gateway::Parts {
   base::SystemClock clock;
   base::SystemRandom random;
@@ -159,9 +159,9 @@ struct Gateway::Parts {
   std::optional<hosts::oauth_server::ClientDocuments> documents;
   std::optional<plugin::HostResources> resources;
   std::optional<PluginSet> plugins;
-  std::atomic<const plugin::Catalog*> stalls{nullptr};  // for the watchdog's thread
+  std::atomic<const plugin::Catalog*> stalls{nullptr};  // read by the watchdog's thread
 
-  std::unique_ptr<quota::NodeStore> node_counts;      // all there are, or those while Redis is away
+  std::unique_ptr<quota::NodeStore> node_counts;      // all counts, or those without Redis
   std::unique_ptr<storage::RedisQuota> redis_counts;  // null: one node
   std::unique_ptr<quota::WithFallback> shared_counts;  // null: no fallback
   quota::QuotaStore* free_counts = nullptr;
@@ -179,7 +179,7 @@ struct Gateway::Parts {
   std::unique_ptr<StatusServices> status;
   std::unique_ptr<PluginRunner> plugin_runner;
   std::unique_ptr<Chores> chores;
-  std::unique_ptr<MailServices> mail;  // null: no mail is sent
+  std::unique_ptr<MailServices> mail;  // null: mail is not configured
   std::unique_ptr<GatewayBackend> backend;
   std::optional<hosts::mcp::Executions> executions;
   std::optional<hosts::AccountReads> account_reads;
@@ -207,7 +207,7 @@ struct Gateway::Parts {
   std::unique_ptr<wire::Server> server;
   hosts::PublicUrls urls;
   std::string web_url;
-  std::string api_address;  // that was bound, as the next two
+  std::string api_address;  // bound addresses: this and the next two
   std::string mcp_address;
   std::string web_address;
   std::unique_ptr<ControlServer> control;
@@ -245,7 +245,7 @@ Result<Unit, std::string> Gateway::start(RefusedStart refused_start) {
     if (!done.ok()) return done;
   }
   const Reloaded first = parts_->generations->start(refused_start);
-  // Without any program the listeners are up all the same; a reload repairs it.
+  // Without any program the listeners still open; a reload repairs the state.
   if (!first.generation && refused_start == RefusedStart::serve_nothing) {
     return "the registry was refused: " + first.problems.front().text();
   }
@@ -270,7 +270,7 @@ Result<Unit, std::string> Gateway::open_stores() {
   auto node = open_node(config_, storage::Role::gateway, parts_->clock, parts_->random);
   if (!node.ok()) return std::move(node).error();
   parts_->node = *std::move(node);
-  // Accounts that a crash left between their creation and their grant.
+  // Resumes accounts that a crash left between their creation and their grant.
   identity::Accounts accounts(parts_->node->accounts(), starter_grant(config_));
   const auto resumed = accounts.resume();
   if (!resumed.ok()) return resumed.error().message;
@@ -308,7 +308,7 @@ Result<Unit, std::string> Gateway::start_runtime() {
       const std::scoped_lock lock(parts->fatal_mutex);
       parts->fatal = reason;
     }
-    kill(getpid(), SIGTERM);  // wakes main(), which then finds fatal() set
+    kill(getpid(), SIGTERM);  // wakes main(), which then checks fatal()
   };
   parts_->ledger = std::make_unique<ledger::EscrowLedger>(
       parts_->node->ledger(), ledger_settings(config_),
@@ -337,7 +337,7 @@ Result<Unit, std::string> Gateway::start_runtime() {
   return Unit{};
 }
 
-// Ports are taken before anything is made that names their URLs.
+// Takes the ports before any object is made that needs their URLs.
 Result<Unit, std::string> Gateway::bind_hosts() {
   wire::ServerLimits limits;
   limits.connections_max = config_.connections_max;
@@ -372,7 +372,8 @@ Result<Unit, std::string> Gateway::open_people() {
   return Unit{};
 }
 
-// Takes the port of a host that is served; its URL follows from the port unless one is given.
+// Takes the port of a host that is served; the host's URL follows from the port unless one is
+// configured.
 Result<Unit, std::string> Gateway::reserve(const std::string& host, const std::string& listen,
                                            std::string& address, std::string& url) {
   if (listen.empty()) return Unit{};
@@ -526,7 +527,7 @@ Result<Unit, std::string> Gateway::open_status() {
   Parts& parts = *parts_;
   auto seed = signing_key(config_.data_dir, parts.random);
   if (!seed.ok()) return std::move(seed).error();
-  // Where callers are limited to names of its own, none of them may be this machine's address.
+  // If `allowed_hosts` is configured, this machine's address may not be among the allowed names.
   const bool asks_mcp = !config_.mcp.listen.empty() && !config_.mcp.allowed_hosts;
   parts.sentinels.emplace(
       Sentinels::Parts{.http = *parts.client,
@@ -554,7 +555,7 @@ std::optional<hosts::oauth_server::OauthRooms> Gateway::oauth_rooms() {
   Parts& parts = *parts_;
   oauth::Server* const server = parts.people->authorization();
   if (server == nullptr) return std::nullopt;
-  // Connections of its own: a stranger's slow hosts take none of the upstreams'.
+  // A separate client: slow hosts of OAuth clients cannot use up connections to upstreams.
   wire::ClientSettings settings;
   settings.reply_bytes_max = oauth::document_bytes_max;
   settings.origins_max = hosts::oauth_server::ClientDocuments::fetches_max;
@@ -565,7 +566,8 @@ std::optional<hosts::oauth_server::OauthRooms> Gateway::oauth_rooms() {
   return hosts::oauth_server::OauthRooms{*server, parts.people->of_hosts(), *parts.documents};
 }
 
-// Where clients learn of the authorization server; empty: there is none.
+// Returns the URL of the authorization server's metadata for clients; empty: there is no
+// authorization server.
 std::string Gateway::resource_metadata() const {
   if (parts_->people->authorization() == nullptr) return {};
   return parts_->urls.mcp + "/.well-known/oauth-protected-resource";
@@ -603,7 +605,7 @@ void Gateway::open_public_pages() {
       .docs_url = config_.docs_url});
 }
 
-// What stands on the web host beside its own pages.
+// The rows of the web host besides its own pages.
 std::vector<hosts::BoundRoute> Gateway::web_routes() const {
   std::vector<hosts::BoundRoute> rows =
       hosts::bind_routes(hosts::public_site::site_routes(), *parts_->site_rooms);
@@ -721,7 +723,7 @@ Result<Unit, std::string> Gateway::listen() {
                                 {"address", listener.address}}
                      .dump()
               << '\n'
-              << std::flush;  // whoever waits for the line must see it now
+              << std::flush;  // scripts that wait for the line must see it now
   }
   report_start(*bound);
   parts_->status->start();
@@ -730,7 +732,7 @@ Result<Unit, std::string> Gateway::listen() {
   return Unit{};
 }
 
-// Registry and site together: a mistake in one keeps both as they are.
+// Reloads registry and site together: a mistake in one keeps both unchanged.
 Reloaded Gateway::reload() {
   auto site = site::Site::read(site_settings(config_));
   if (!site.ok()) {
@@ -834,7 +836,7 @@ bool Gateway::stop() {
   return whole;
 }
 
-// Whether all that may be inside a plugin came back by then.
+// Returns whether all calls inside plugins had returned by the deadline.
 bool Gateway::end_work(runtime::Deadline give_up) {
   Parts& parts = *parts_;
   parts.last_resort->now_waiting_for("a reload");
@@ -850,7 +852,7 @@ bool Gateway::end_work(runtime::Deadline give_up) {
   parts.control.reset();
   parts.plugin_runner.reset();
   parts.server.reset();
-  parts.status.reset();  // the hosts read its board until here
+  parts.status.reset();  // until here the hosts read its board
   parts.last_resort->now_waiting_for("upstream connections");
   if (parts.client != nullptr) parts.client->stop();
   if (parts.document_client != nullptr) parts.document_client->stop();
@@ -861,7 +863,7 @@ bool Gateway::end_work(runtime::Deadline give_up) {
   return report.fibers_left == 0 && report.pool_stopped;
 }
 
-// A plugin never came back. Its code may still run on what would be destroyed now.
+// A plugin did not return. Its code may still use objects that would be destroyed now.
 void Gateway::give_up() {
   Parts& parts = *parts_;
   std::string inside;

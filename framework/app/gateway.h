@@ -1,6 +1,6 @@
-// Gateway: the composition root: the one place that names the concrete classes of all layers, makes
-// them in order and takes them down in the reverse one (framework/README.md, Start and stop).
-// Made, started and stopped by main()'s Thread.
+// Gateway: the composition root: the one place that names the concrete classes of all layers,
+// constructs them in order and destroys them in reverse order (framework/README.md, Start and
+// stop). Made, started and stopped by main()'s Thread.
 #pragma once
 
 #include <cstdint>
@@ -28,22 +28,23 @@ class Gateway {
   Gateway(const Gateway&) = delete;
   Gateway& operator=(const Gateway&) = delete;
 
-  // Up to the listeners, each of which prints its line on standard output. The error is for the
-  // operator: what is wrong and what to do. Where `refused_start` has nothing served, a registry
-  // that is refused is an error, too.
+  // Starts everything up to the listeners, each of which prints its line on standard output. The
+  // error tells the operator what is wrong and what to do. If `refused_start` is serve_nothing, a
+  // refused registry is an error, too.
   Result<Unit, std::string> start(RefusedStart refused_start);
-  // Reloads on the control server's Thread: binding a plugin may wait, this does not.
+  // Queues a reload on the control server's Thread: binding a plugin may wait, but this call does
+  // not.
   void request_reload();
-  // Before stop(): /readyz answers 503 from now on, while the listeners are open and calls are
-  // served. How long callers who ask it are to be given to go elsewhere, in ms.
+  // Called before stop(): /readyz answers 503 from now on, while the listeners stay open and calls
+  // are served. Returns how long load balancers should get to stop sending, in ms.
   std::uint32_t begin_stop(std::string_view why);
   // Lets calls end for `drain_timeout_ms`, then ends everything; returns whether no call was cut.
-  // Armed here, a LastResort ends the process `give_up_timeout_ms` after the drain, wherever it
-  // hangs by then, the destructor included. Half of that time is for plugins to come back. If one
-  // does not, nothing it may still run on can be destroyed: the ledger is stopped, and the process
-  // exits from here.
+  // Arms a LastResort, which ends the process `give_up_timeout_ms` after the drain, wherever it
+  // hangs by then, including the destructor. Half of that time is for plugins to return. If one
+  // does not, no object that it may still use can be destroyed: the ledger is stopped, and the
+  // process exits from here.
   bool stop();
-  // A sentence once the process cannot go on (the store can no longer be trusted).
+  // A sentence once the process cannot continue (the store can no longer be trusted).
   [[nodiscard]] std::optional<std::string> fatal() const;
 
  private:

@@ -13,14 +13,14 @@ base::Error no_registry() {
   return {base::ErrorCode::registry_unavailable, "No registry is installed.", 1};
 }
 
-// Those of the program; null: there is none.
+// Returns the offerings of the program; empty if null.
 std::span<const exchange::Offering> offerings_of(
     const std::shared_ptr<const InService>& program) noexcept {
   if (program == nullptr) return {};
   return program->service->offerings();
 }
 
-// Takes "<segment>/" off the beginning of `path`, if it is there.
+// Removes "<segment>/" from the beginning of `path`; false: it is not there.
 bool take_segment(std::string_view& path, std::string_view segment) noexcept {
   const bool is_there = path.starts_with(segment) && path.substr(segment.size()).starts_with('/');
   if (is_there) path.remove_prefix(segment.size() + 1);
@@ -57,7 +57,7 @@ exchange::Served GatewayBackend::serve(const exchange::Invocation& invocation,
   return served;
 }
 
-// What the call says of its provider and of us (status/traffic.h).
+// Counts the call for or against its provider and the gateway (status/traffic.h).
 void GatewayBackend::count(const InService& program, const exchange::Served& served) noexcept {
   using status::TrafficClass;
   TrafficClass what = TrafficClass::not_counted;
@@ -76,7 +76,8 @@ void GatewayBackend::count(const InService& program, const exchange::Served& ser
                          served.credits_charged, account);
 }
 
-// What an operation was found in serves it, even when a newer program came in between.
+// The program in which an operation was found also serves it, even if a newer program was published
+// in between.
 GatewayBackend::Pin GatewayBackend::pin_for(LoopSlot& slot,
                                             const exchange::Invocation& invocation) {
   if (invocation.found == nullptr) [[likely]] {
@@ -138,7 +139,8 @@ hosts::Health GatewayBackend::health() {
   const auto program = in_service();
   const ledger::LedgerHealth ledger = parts_.ledger.health();
   hosts::Health health;
-  // What is not as the files say is told, but the program that serves is still ready.
+  // Differences between the files and the program in service are reported, but the program is still
+  // ready.
   health.checks.push_back(
       {"registry", program != nullptr,
        program != nullptr ? parts_.serving.standing() : "no valid program is installed"});
@@ -147,7 +149,7 @@ hosts::Health GatewayBackend::health() {
   if (is_stopping_.load(std::memory_order_relaxed)) {
     health.checks.push_back({"running", false, "the gateway is stopping"});
   }
-  // Calls that are paid for do without them, so this node is as ready as any other.
+  // Paid calls do not need Redis, so this node is as ready as any other.
   if (parts_.redis != nullptr && !parts_.redis->is_reachable()) {
     health.relaxed.push_back(parts_.without_redis);
   }

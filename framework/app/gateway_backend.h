@@ -1,5 +1,5 @@
-// GatewayBackend: how the public hosts reach the program in service: it pins the loop's view for a
-// call, gives the call the state of its loop, and tells how the parts of the process are doing.
+// GatewayBackend: the public hosts' access to the program in service: it pins the loop's view for a
+// call, gives the call the state of its loop, and reports the health of the parts of the process.
 //
 // Owned by the gateway; called on the fibers of all loop Threads. Each loop has a slot of its own.
 #pragma once
@@ -31,11 +31,11 @@ class GatewayBackend final : public hosts::Backend, public hosts::PluginPaths {
     identity::Authenticator& authenticator;
     runtime::Runtime& runtime;
     const Clock& clock;
-    const storage::RedisQuota* redis;  // where free counts are shared; null: they are not
-    std::string without_redis;         // what it means when it cannot be reached
+    const storage::RedisQuota* redis;  // of shared free counts; null: not shared
+    std::string without_redis;         // consequence while Redis is unreachable
     bool is_durability_relaxed = false;
-    bool takes_passwords = false;  // on the web host, which is up
-    std::span<const exchange::Offering> processors = {};  // in service whatever the program is
+    bool takes_passwords = false;  // on the web host, if it is served
+    std::span<const exchange::Offering> processors = {};  // in service with any program
   };
   struct Caps {
     std::uint32_t calls_per_account_max;
@@ -53,16 +53,16 @@ class GatewayBackend final : public hosts::Backend, public hosts::PluginPaths {
   Result<hosts::Intake, base::Error> find_intake(std::string_view path) override;
 
   using Pin = base::LoopView<InService>::Pin;
-  // The program of the calling loop, kept for the fiber that asks; null: no valid program is
-  // installed.
+  // Returns the program of the calling loop, pinned for the calling fiber; null: no valid program
+  // is installed.
   [[nodiscard]] Pin pin();
-  // The same, to be shared.
+  // The same with shared ownership.
   [[nodiscard]] std::shared_ptr<const InService> in_service();
 
-  // From now on the gateway is told as not ready, and serves as before.
+  // From now on reports the gateway as not ready; calls are served as before.
   void begin_stop() noexcept { is_stopping_.store(true, std::memory_order_relaxed); }
 
-  // Lets every loop take over the newest program, so that an idle one keeps no old one alive.
+  // Makes every loop adopt the newest program, so that an idle loop does not keep an old one alive.
   void refresh_loops();
 
  private:

@@ -6,7 +6,7 @@
 namespace turnpike::app {
 namespace {
 
-// The live state of a program's operations, for the public views.
+// The live readiness of a program's operations, for the public views.
 class LiveReadiness final : public catalog::ReadinessSource {
  public:
   explicit LiveReadiness(std::shared_ptr<const exchange::Service> service)
@@ -59,7 +59,7 @@ Reloaded Generations::start(RefusedStart refused_start) {
   return serve_last_installed(std::move(reloaded.problems));
 }
 
-// `problems` are those of the files.
+// `problems`: of the files that were refused.
 Reloaded Generations::serve_last_installed(std::vector<registry::Problem> problems) {
   auto last = compile_last_installed(parts_.manifest, parts_.registry_path, loaded());
   Reloaded fallback = last.ok() ? serve_again(*last) : refused(std::move(last).error());
@@ -79,7 +79,8 @@ Reloaded Generations::serve_last_installed(std::vector<registry::Problem> proble
   return fallback;
 }
 
-// What was rolled back to from the program that the files still hold.
+// Returns the program of a rollback, if the last installation is a rollback from the program that
+// the files still hold.
 Kept Generations::rollback_that_holds(const KeptProgram& files) {
   const auto last = parts_.manifest.history(1);
   if (!last.ok() || last->empty() ||
@@ -143,7 +144,7 @@ Kept Generations::compile_files(std::vector<std::string>& notes) {
                      registry::without_directory(*std::move(sources), parts_.registry_path)};
 }
 
-// As a new line of the manifest.
+// Installs the program as a new line of the manifest.
 Reloaded Generations::install(const KeptProgram& what) {
   const std::int64_t compiled_at_ms = parts_.clock.now_ms();
   return put_in_service(what, [&] {
@@ -155,7 +156,7 @@ Reloaded Generations::install(const KeptProgram& what) {
   });
 }
 
-// Under the line of the manifest that it has.
+// Serves the program under its existing line of the manifest.
 Reloaded Generations::serve_again(const KeptProgram& what) {
   return put_in_service(what, [&] { return what.installed.generation; });
 }

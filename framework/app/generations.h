@@ -1,7 +1,8 @@
-// Generations: the way from the registry's files to the program in service. A reload reads,
-// compiles, binds, installs and publishes a whole new program, or changes nothing and says why. A
-// start whose files are refused serves the program that was installed last, and a rollback one that
-// was installed before, both made of the files that the database keeps with them.
+// Generations: turns the registry's files into the program in service. A reload reads, compiles,
+// binds, installs and publishes a whole new program, or changes nothing and reports why. A start
+// with refused files serves the program that was installed last; a rollback serves one that was
+// installed before. Both are compiled from the files that the database keeps with each
+// installation.
 //
 // Owned by the gateway. Its members block and may be called from any plain Thread, one after the
 // other.
@@ -27,19 +28,19 @@
 namespace turnpike::app {
 
 struct Reloaded {
-  std::optional<registry::Generation> generation;  // now in service; none: the old one is kept
-  std::vector<registry::Problem> problems;         // why not
-  std::vector<registry::Problem> missing_secrets;  // of the one in service: it lacks operations
-  std::vector<std::string> notes;                  // what else the operator should know of it
+  std::optional<registry::Generation> generation;  // now in service; none: the old one stays
+  std::vector<registry::Problem> problems;         // why it was refused
+  std::vector<registry::Problem> missing_secrets;  // of the program in service
+  std::vector<std::string> notes;                  // further notes for the operator
 };
 
-// What the last start, reload or rollback came to, and when.
+// The outcome of the last start, reload or rollback, and its time.
 struct LastReload {
   std::int64_t at_ms = 0;
   Reloaded reloaded = {};
 };
 
-// The choice of what is served when a start finds files that are refused.
+// The program that a start serves when the files are refused.
 enum class RefusedStart : std::uint8_t { serve_last_installed, serve_nothing };
 
 class Generations {
@@ -48,15 +49,15 @@ class Generations {
     std::string registry_path;
     std::string data_dir;  // for files of plugins
     registry::ManifestStore& manifest;
-    PluginSet& plugins;  // looked at anew whenever the files are read
+    PluginSet& plugins;  // scanned again whenever the files are read
     std::span<const exchange::LaneSlot> lanes;
     registry::SecretResolver secrets;
     catalog::ViewOptions view;
     const McpTools& tools;
     Serving& serving;
     std::uint32_t calls_per_upstream_max;
-    std::size_t loops;  // that count calls
-    bool may_redefine;  // what an installed revision or version means: in development
+    std::size_t loops;  // loops that count calls
+    bool may_redefine;  // whether an installed revision or version may change: in development
     exchange::CallReports& reports;
     const Clock& clock;
     base::Log& log;
@@ -65,18 +66,18 @@ class Generations {
 
   explicit Generations(Parts parts) : parts_(std::move(parts)) {}
 
-  // The first program. Where `refused_start` has the last installed one served, the problems are
-  // those of the files all the same.
+  // Serves the first program. If `refused_start` is serve_last_installed, the problems of the files
+  // are reported all the same.
   Reloaded start(RefusedStart refused_start);
-  // The registry's files as they are now.
+  // Serves the registry's current files.
   Reloaded reload();
-  // A generation that was installed before.
+  // Serves a generation that was installed before.
   Reloaded rollback(const std::string& generation_id);
-  // Any Thread, also meanwhile.
+  // Any Thread, also during a reload.
   [[nodiscard]] LastReload last() const;
 
  private:
-  // Gives what is about to be served its place in the manifest.
+  // Records a program in the manifest before it is served.
   using Record = std::function<Result<registry::Generation, base::Error>()>;
 
   Kept compile_files(std::vector<std::string>& notes);
@@ -92,8 +93,8 @@ class Generations {
   void keep_last(const Reloaded& reloaded);
 
   const Parts parts_;
-  std::vector<exchange::ProviderSlot> providers_;  // those of the files that were read last
-  std::vector<std::string> plugin_names_;          // parallel to them
+  std::vector<exchange::ProviderSlot> providers_;  // of the files that were read last
+  std::vector<std::string> plugin_names_;          // parallel to providers_
   std::mutex reload_mutex_;
   mutable std::mutex last_mutex_;
   LastReload last_;

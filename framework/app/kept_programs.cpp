@@ -58,7 +58,8 @@ Kept prepare_rollback(registry::ManifestStore& manifest, const std::string& gene
   if (last.generation.payload_hash == target) {
     return problem_of(generation_id, "it is the generation that was installed last");
   }
-  // What the files hold, as far as the manifest knows; going back to that is no rollback.
+  // The program that the files hold, as far as the manifest knows; returning to that one is not a
+  // rollback.
   std::string replaced =
       last.rolled_back_from.empty() ? last.generation.payload_hash : last.rolled_back_from;
   if (replaced == target) replaced.clear();

@@ -22,7 +22,7 @@ using turnpike::app::CommonOptions;
 
 constexpr std::int64_t credits_max = 1'000'000'000'000;
 
-struct Words {  // what the subcommands take besides the common options
+struct Words {  // the subcommands' own arguments
   std::string name, owner, account, id, file, old_directory, new_directory, slot, directory, at;
   std::vector<std::string> authorities;
   std::int64_t credits = 0;
@@ -41,7 +41,7 @@ struct Words {  // what the subcommands take besides the common options
   turnpike::app::StatusVerifyWords status_verify;
 };
 
-// A subcommand with the options that all have.
+// Adds a subcommand with the common options.
 CLI::App* add(CLI::App& parent, const std::string& name, const std::string& description,
               CommonOptions& options, int& code, std::function<int()> run) {
   CLI::App* command = parent.add_subcommand(name, description);
@@ -482,7 +482,7 @@ void add_incident_commands(CLI::App& status, CommonOptions& options, Words& word
   add_word("resolve", "Resolve an incident that operators opened", run_status_incident_resolve);
 }
 
-// Words move no state: what components do is known by evidence alone.
+// Operators' statements change no state: only evidence determines the state of components.
 void add_status_commands(CLI::App& app, CommonOptions& options, Words& words, int& code) {
   using namespace turnpike::app;
   StatusWords& said = words.status;
@@ -542,7 +542,7 @@ const CLI::App* find_command(const CLI::App& parent, const std::string& name) {
   return found.empty() ? nullptr : found.front();
 }
 
-// A command of a lane plugin, or none at all.
+// Runs a command of a lane plugin, or reports an unknown command.
 int run_other(const CLI::App& app, const std::string& word,
               const std::vector<std::string>& arguments) {
   const auto code = turnpike::app::run_plugin_command(word, arguments);
@@ -555,7 +555,7 @@ int run_other(const CLI::App& app, const std::string& word,
   return turnpike::app::exit_usage;
 }
 
-// What follows the program's name; `help COMMAND` is another way to say `COMMAND --help`.
+// Returns the arguments after the program's name; `help COMMAND` becomes `COMMAND --help`.
 std::vector<std::string> arguments_of(int argc, char** argv) {
   std::vector<std::string> arguments(argv + 1, argv + argc);
   if (arguments.empty() || arguments.front() != "help") return arguments;
@@ -568,8 +568,8 @@ std::vector<std::string> arguments_of(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace turnpike::app;
-  // What the gateway and its commands write is nobody's business but their owner's: databases with
-  // their -wal and -shm files, keys, stored replies, exports. SQLite, too, creates files so.
+  // Files of the gateway and its commands are private to their owner: databases with their -wal and
+  // -shm files, keys, stored replies, exports. SQLite uses the umask, too.
   umask(077);
   CLI::App app("Turnpike: a self-hosted, pay-per-call gateway to data providers", "turnpike");
   app.require_subcommand(1);
@@ -613,7 +613,7 @@ int main(int argc, char** argv) {
         find_command(app, arguments.front()) == nullptr) {
       return run_other(app, arguments.front(), {arguments.begin() + 1, arguments.end()});
     }
-    std::reverse(arguments.begin(), arguments.end());  // as CLI11 takes them
+    std::reverse(arguments.begin(), arguments.end());  // the order that CLI11 expects
     app.parse(std::move(arguments));
   } catch (const CLI::Success& shown) {  // --help, --version
     return app.exit(shown);

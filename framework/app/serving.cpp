@@ -20,8 +20,8 @@ Serving::~Serving() {
 void Serving::serve(InService program) {
   programs_alive_.fetch_add(1);
   published_.publish({new InService(std::move(program)), [this](const InService* retired) {
-                        // On whichever loop let it go last: freeing 100,000 routes is not for a
-                        // loop.
+                        // Called on the loop that released the program last: freeing 100,000 routes
+                        // would block that loop.
                         auto* const owned = const_cast<InService*>(retired);
                         if (!retired_.push(owned)) delete owned;
                         programs_alive_.fetch_sub(1);

@@ -1,6 +1,6 @@
-// Serving: what the gateway serves now. It publishes a program to the loops, keeps count of those
-// that calls still use, frees them away from the loops, and knows whether what serves is what the
-// registry's files say. Generations makes the programs.
+// Serving: the program that the gateway serves now. It publishes a program to the loops, counts the
+// programs that calls still use, frees them away from the loops, and knows whether the program in
+// service matches the registry's files. Generations makes the programs.
 //
 // Owned by the gateway; must outlive the loops that view its programs. serve() and stand() are for
 // one Thread at a time, the rest for any.
@@ -21,40 +21,40 @@
 
 namespace turnpike::app {
 
-// One generation: the calls' side and the public sides.
+// One generation: its Service for calls and its public views.
 struct InService {
   std::shared_ptr<const exchange::Service> service;
   std::shared_ptr<const catalog::View> view;
   std::shared_ptr<const hosts::mcp::Toolset> toolset;
   std::shared_ptr<const catalog::ReadinessSource> readiness;
-  std::shared_ptr<status::TrafficCells> traffic;  // counts of its calls
+  std::shared_ptr<status::TrafficCells> traffic;  // call counts
 };
 
 class Serving {
  public:
-  // Programs in service or still used by calls that began under them.
+  // The bound of programs in service or still used by calls that began under them.
   static constexpr std::uint32_t programs_alive_max = 4;
 
   Serving();
-  ~Serving();  // REQUIRES: no loop views its programs any more
+  ~Serving();  // REQUIRES: no loop views its programs
   Serving(const Serving&) = delete;
   Serving& operator=(const Serving&) = delete;
 
   [[nodiscard]] const base::Published<InService>& published() const noexcept { return published_; }
   [[nodiscard]] std::shared_ptr<const InService> current() const { return published_.current(); }
-  // Whether as many programs are alive as may be.
+  // Whether programs_alive_max is reached.
   [[nodiscard]] bool is_full() const noexcept {
     return programs_alive_.load() >= programs_alive_max;
   }
-  // From now on new calls are served by this program.
+  // Publishes the program to new calls.
   void serve(InService program);
 
-  // A sentence on what is out of the ordinary with the program in service, without places and
-  // secrets; empty: it is that of the files.
+  // Returns a sentence on unusual facts about the program in service, without places and secrets;
+  // empty: it is the program of the files.
   [[nodiscard]] std::string standing() const;
-  // The last reload put a program in service, of which `standing` is to be told.
+  // Records that the last reload put a program in service; `standing` is reported of it.
   void stand(std::string standing);
-  // It was refused; what served goes on.
+  // Records that the last reload was refused; the program in service stays.
   void refuse();
 
  private:

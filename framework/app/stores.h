@@ -1,5 +1,5 @@
-// How the configuration becomes an open database, for the gateway and for the tools beside it.
-// Called once by main()'s Thread; the Node's owner decides which Threads use it.
+// Opens the configured database, for the gateway and for tools beside it. Called once by main()'s
+// Thread; the Node's owner decides which Threads use it.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ namespace turnpike::app {
 storage::Settings storage_settings(const Config& config);
 identity::StarterGrant starter_grant(const Config& config);
 
-// Migrates first where the configuration allows it. The error is a sentence for the operator.
+// Migrates first if the configuration allows it. The error is a sentence for the operator.
 Result<std::unique_ptr<storage::Node>, std::string> open_node(const Config& config,
                                                               storage::Role role,
                                                               const Clock& clock, Random& random);

@@ -1,5 +1,5 @@
-// Which release this program is and which commit it was built from. Only the object of version.cpp
-// knows the commit, so that a new one compiles nothing else again. Any Thread.
+// The release of this program and the commit it was built from. Only the object of version.cpp
+// depends on the commit, so that a new commit recompiles nothing else. Any Thread.
 #pragma once
 
 #include <string_view>

@@ -11,7 +11,7 @@ namespace turnpike::hosts {
 
 namespace {
 
-// "0", "0.", "0.000": the client refuses it.
+// "q=0", "q=0.", "q=0.000": the client refuses the coding.
 bool is_zero_weight(std::string_view parameters) noexcept {
   const std::size_t at = parameters.find("q=");
   if (at == parameters.npos) return false;
@@ -21,8 +21,8 @@ bool is_zero_weight(std::string_view parameters) noexcept {
 
 // ---- Accept
 
-// In thousandths. Of the ranges that are equally specific, the one that takes most counts:
-// parameters of media types select nothing here, since each form has one.
+// Weights in thousandths. Of several equally specific ranges the highest weight counts. Parameters
+// of media types are ignored, since each form of a page has only one media type.
 using Weight = std::optional<std::uint32_t>;
 
 struct Ranges {
@@ -30,11 +30,11 @@ struct Ranges {
   Weight markdown;
   Weight text;
   Weight all;
-  bool are_there = false;  // of whatever type
+  bool are_there = false;  // at least one range, of any type
 };
 
-// The part of a field before `mark` that is not within quotes (RFC 9110 section 5.6.4); `rest`
-// begins behind it.
+// Returns the part of a field before `mark`, unless `mark` is within quotes (RFC 9110 section
+// 5.6.4); sets `rest` to the text behind `mark`.
 std::string_view take_until(char mark, std::string_view& rest) noexcept {
   bool is_quoted = false;
   std::size_t at = 0;
@@ -56,7 +56,8 @@ std::string_view take_until(char mark, std::string_view& rest) noexcept {
 
 bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
 
-// "0.5", and leniently ".5" and digits beyond the third; nothing: it is no weight.
+// Reads a weight such as "0.5"; also accepts ".5" and more than three digits. Nothing: `text` is
+// not a weight.
 Weight weight_of(std::string_view text) noexcept {
   if (text.empty()) return std::nullopt;
   std::uint32_t weight = 0;
@@ -76,8 +77,8 @@ Weight weight_of(std::string_view text) noexcept {
   return weight <= 1'000 ? Weight(weight) : std::nullopt;
 }
 
-// The weight among the parameters of a range; nothing: it is malformed. What stands behind it is
-// no parameter of the range.
+// Returns the weight among the parameters of a range; nothing: the weight is malformed. Parameters
+// behind the weight do not belong to the range.
 Weight weight_among(std::string_view parameters) noexcept {
   while (!parameters.empty()) {
     const std::string_view one = base::trimmed(take_until(';', parameters));

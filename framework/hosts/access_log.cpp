@@ -90,7 +90,7 @@ class LoggedAccess final : public AccessLog {
     }
   }
 
-  // Null: none was chosen, there are too many, or memory is exhausted.
+  // Null: no lane was chosen, there are more than lanes_max lanes, or memory is exhausted.
   const LaneCounts* lane_of(std::string_view name) noexcept {
     if (name.empty()) return nullptr;
     for (std::atomic<const LaneCounts*>& slot : lanes_) {
@@ -100,7 +100,7 @@ class LoggedAccess final : public AccessLog {
     }
     return nullptr;
   }
-  // What another loop has made in this slot meanwhile may be of another lane.
+  // Another loop may have filled this slot meanwhile, with the counts of another lane.
   [[gnu::noinline]] const LaneCounts* make_lane(std::atomic<const LaneCounts*>& slot,
                                                 std::string_view name) noexcept {
     const std::lock_guard lock(mutex_);
@@ -114,7 +114,7 @@ class LoggedAccess final : public AccessLog {
       slot.store(&lane_counts_.emplace_back(
                      LaneCounts{std::string(name), counter("answered"), counter("refused")}),
                  std::memory_order_release);
-    } catch (...) {  // a count is not worth more than the call
+    } catch (...) {  // losing a count is better than failing the call
     }
     return slot.load();
   }
@@ -122,13 +122,13 @@ class LoggedAccess final : public AccessLog {
   base::Log& log_;
   base::Metrics& metrics_;
   std::mutex mutex_;
-  std::deque<Endpoint> endpoints_;  // never moved
+  std::deque<Endpoint> endpoints_;  // elements never move
   const Endpoint& none_;
   std::array<base::Counter*, base::error_codes_max> errors_{};
   base::Histogram* call_seconds_ = nullptr;
   base::Counter* credits_ = nullptr;
-  std::deque<LaneCounts> lane_counts_;  // never moved
-  std::array<std::atomic<const LaneCounts*>, lanes_max> lanes_{};  // made when first counted
+  std::deque<LaneCounts> lane_counts_;  // elements never move
+  std::array<std::atomic<const LaneCounts*>, lanes_max> lanes_{};  // made at first count
 };
 
 }  // namespace

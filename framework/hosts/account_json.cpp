@@ -12,7 +12,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 std::string text_of(const Json& body) {
-  // What a caller's own bytes got into the books is shown as far as it is UTF-8.
+  // Bytes that a caller sent may be in the ledger; invalid UTF-8 among them is replaced.
   return body.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

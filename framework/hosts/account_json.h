@@ -16,7 +16,7 @@
 
 namespace turnpike::hosts {
 
-// The rows of a page, for other writers of the same rows.
+// The rows of a page, for other functions that write the same rows.
 nlohmann::ordered_json row_json(const ledger::UsageRow& row);
 nlohmann::ordered_json row_json(const ledger::Allocation& allocation);
 

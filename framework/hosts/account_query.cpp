@@ -43,7 +43,7 @@ Result<Collection, base::Error> read_collection(const NamedValues& fields) {
                         "Pass collection=allocations, collection=usage or collection=invoices.");
 }
 
-// Decimal without sign or leading zero.
+// Reads a decimal number without sign or leading zero.
 Result<std::uint32_t, base::Error> read_limit(const NamedValues& fields, std::uint32_t absent,
                                               std::uint32_t maximum) {
   const auto text = fields.find("limit");
@@ -126,7 +126,7 @@ base::Error bad_purchase_cursor(std::string problem) {
             "first page."}}};
 }
 
-// The sequence in a cursor of purchases.
+// Returns the sequence number that a cursor of purchases holds.
 Result<std::int64_t, base::Error> read_purchase_cursor(std::string_view cursor,
                                                        std::string_view account_id,
                                                        std::string_view key) {

@@ -1,6 +1,6 @@
-// The queries of the account routes: billing pages, purchases and usage summaries, read and judged,
-// with the cursors that lead from page to page. A cursor is signed and bound to its account and, of
-// billing pages, its collection. Pure functions; any Thread.
+// The queries of the account routes: parses and validates billing pages, purchases and usage
+// summaries, and the cursors that lead from page to page. A cursor is signed and bound to its
+// account; a cursor of billing pages also to its collection. Pure functions; any Thread.
 #pragma once
 
 #include <cstdint>
@@ -25,14 +25,14 @@ struct BillingQuery {
   ledger::PageQuery page;
 };
 
-// The query holds no names but those of its route. Every error is a 400 that names the field and
-// the fix.
+// REQUIRES: the query has only the names of its route. Every error is a 400 that names the field
+// and the fix.
 Result<BillingQuery, base::Error> read_billing_query(const NamedValues& fields,
                                                      std::string_view account_id,
                                                      std::string_view cursor_key);
 
-// Which of an account's calls a page lists: api_key_id, route_id, outcome, from, to, and after as
-// of the collection `usage`.
+// The filters of a page of an account's calls: api_key_id, route_id, outcome, from and to; `after`
+// is a cursor of the collection `usage`.
 struct CallsQuery {
   ledger::PageQuery page;
   ledger::CallFilter filter;
@@ -41,7 +41,8 @@ Result<CallsQuery, base::Error> read_calls_query(const NamedValues& fields,
                                                  std::string_view account_id,
                                                  std::string_view cursor_key);
 
-// A page of purchases. A cursor that does not fit is purchase.cursor_invalid.
+// A page of purchases. A cursor of another account or query is refused with
+// purchase.cursor_invalid.
 struct PurchasesQuery {
   std::int64_t before = 0;  // sequence; 0: from the newest
   std::uint32_t limit = 20;
@@ -51,9 +52,10 @@ Result<PurchasesQuery, base::Error> read_purchases_query(const NamedValues& fiel
                                                          std::string_view account_id,
                                                          std::string_view cursor_key);
 
-// A page of deliveries of notifications. A cursor that does not fit is request.query_rejected.
+// A page of deliveries of notifications. A cursor that does not match is refused with
+// request.query_rejected.
 struct DeliveriesQuery {
-  ledger::Place before = {};  // when the last one was made, and its id; 0: from the newest
+  ledger::Place before = {};  // time and id of the last one listed; 0: from the newest
   std::uint32_t limit = 20;
   static constexpr std::uint32_t limit_max = 100;
 };
@@ -61,7 +63,7 @@ Result<DeliveriesQuery, base::Error> read_deliveries_query(const NamedValues& fi
                                                            std::string_view account_id,
                                                            std::string_view cursor_key);
 
-// Without `from` and `to` it asks for the last 30 days in UTC, today included.
+// Without `from` and `to` the query covers the last 30 days in UTC, including today.
 Result<ledger::SummaryQuery, base::Error> read_usage_query(const NamedValues& fields,
                                                            std::string_view account_id,
                                                            std::int64_t now_ms);
@@ -71,7 +73,7 @@ std::string make_billing_cursor(std::string_view account_id, Collection collecti
 // `last`: the last delivery of the page before, as in DeliveriesQuery.
 std::string make_delivery_cursor(std::string_view account_id, const ledger::Place& last,
                                  std::string_view cursor_key);
-// `sequence`: of the last purchase of the page before.
+// `sequence`: the sequence number of the last purchase of the previous page.
 std::string make_purchase_cursor(std::string_view account_id, std::int64_t sequence,
                                  std::string_view cursor_key);
 

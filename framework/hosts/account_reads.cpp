@@ -41,7 +41,8 @@ base::Error no_registry() {
   return {base::ErrorCode::registry_unavailable, "No registry is installed.", 1};
 }
 
-// A call is on record once it has ended, so one that may still run is not told as absent for good.
+// A call is recorded only when it ends. A call that may still run is therefore not reported as
+// unknown for good.
 base::Error no_such_call(std::string_view asked_id, std::string_view own_id) {
   base::Error error = refuse(base::ErrorCode::billing_message_not_found,
                              "This account has no paid call with this request id on record.");
@@ -59,7 +60,7 @@ base::Error no_such_call(std::string_view asked_id, std::string_view own_id) {
 AccountReads::AccountReads(const Parts& parts, std::string cursor_key)
     : parts_(parts), cursor_key_(std::move(cursor_key)) {
   credentials_.rows.push_back({exchange::LaneRole::credits, true, true, "key", {}});
-  // Nothing here is paid per call, but a payment beside a key is a conflict here as well.
+  // These routes are not paid per call, but a payment header beside a key is a conflict here too.
   if (parts.payments == nullptr) return;
   const LaneTraits traits = parts.payments->traits();
   credentials_.rows.push_back(
@@ -166,7 +167,7 @@ AccountReads::Body AccountReads::usage(const std::string& account_id,
 Result<ledger::CallState, base::Error> AccountReads::call_state(const std::string& account_id,
                                                                 std::string_view asked_id,
                                                                 std::string_view own_id) const {
-  std::string request_id(asked_id);  // read in either case, as RFC 9562 (section 4) says
+  std::string request_id(asked_id);  // upper and lower case, RFC 9562 section 4
   std::transform(request_id.begin(), request_id.end(), request_id.begin(), exchange::to_lower);
   if (!base::is_uuid(request_id)) return no_such_call(request_id, own_id);
   auto state =

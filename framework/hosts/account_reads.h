@@ -1,9 +1,9 @@
-// AccountReads: the reads of an account about itself with an API key: its Credits, its usage, its
-// free variants, and the outcome of a call. The HTTP routes and the MCP tools answer from here, so
-// both judge credentials alike and say the same.
+// AccountReads: what an account reads about itself with an API key: its Credits, its usage, its
+// free variants, and the outcome of a call. The HTTP routes and the MCP tools both use it, so that
+// both check credentials alike and return the same data.
 //
-// Stateless over the ports it is given, which outlive it; called on the fibers of all loop Threads,
-// suspends while something is read.
+// Stateless over its ports, which outlive it; called on the fibers of all loop Threads. Suspends
+// the fiber while it reads.
 #pragma once
 
 #include <memory>
@@ -40,41 +40,42 @@ class AccountReads {
     quota::QuotaStore& free_counts;
     Backend& backend;
     const Clock& clock;
-    const Lane* payments = nullptr;  // the lane with terms; null: there is none
-    commerce::Shop* shop = nullptr;  // null: nothing is sold, nor was
-    notices::Office* notices = nullptr;  // null: nobody is notified
+    const Lane* payments = nullptr;  // the lane with payment terms; null: there is none
+    commerce::Shop* shop = nullptr;  // null: Credits are not sold and never were
+    notices::Office* notices = nullptr;  // null: there are no notifications
   };
-  // `cursor_key` is the secret that the nodes share.
+  // `cursor_key`: the secret that the nodes share.
   AccountReads(const Parts& parts, std::string cursor_key);
 
   using Principal = std::shared_ptr<const identity::Principal>;
   using Body = Result<std::string, base::Error>;
 
-  // The Bearer token of a request. Credential headers obey the rules of gateway routes, but nothing
-  // is paid for here.
+  // Returns the Bearer token of a request. Credential headers obey the rules of gateway routes,
+  // except that nothing is paid for here.
   [[nodiscard]] Result<std::string_view, base::Error> token_of(Headers headers) const;
-  // The owner of that token.
+  // Returns the owner of the Bearer token.
   [[nodiscard]] Result<Principal, base::Error> authenticate(
       Headers headers, identity::Accepts accepts = identity::Accepts::api_keys) const;
-  // The error that keeps an account from its books, if there is one.
+  // Returns the error that denies an account of this status its reads, if there is one.
   [[nodiscard]] static std::optional<base::Error> account_problem(identity::AccountStatus status);
 
-  // JSON bodies; what a query may hold is account_query.h's.
+  // These return JSON bodies; account_query.h defines the fields of `query`.
   [[nodiscard]] Body credit_balance(const std::string& account_id) const;
   [[nodiscard]] Body billing(const std::string& account_id, const NamedValues& query) const;
-  // Newest first, by the sequence of purchases; values, for pages.
+  // Newest first, by the sequence number of purchases. Returns values, for pages.
   [[nodiscard]] Result<ledger::Page<Invoice>, base::Error> invoices(
       const ledger::PageQuery& query) const;
   [[nodiscard]] Body usage(const std::string& account_id, const NamedValues& query) const;
-  // What capped keys may still spend; values, for pages.
+  // The remaining budgets of keys with a cap. Returns values, for pages.
   [[nodiscard]] Result<std::vector<ledger::CapsOfKey>, base::Error> key_caps(
       const std::string& account_id) const;
   [[nodiscard]] Body free_quotas(const std::string& account_id) const;
-  // The outcome of a call; `own_id` is that of the request that asks. Another account's is 404.
+  // The outcome of a call; `own_id`: the id of the request that asks. A call of another account is
+  // 404.
   [[nodiscard]] Body call(const std::string& account_id, std::string_view asked_id,
                           std::string_view own_id) const;
 
-  // What the bodies are made of, for hosts that show it otherwise.
+  // The values behind the bodies, for hosts that present them otherwise.
   [[nodiscard]] Result<ledger::CallState, base::Error> call_state(const std::string& account_id,
                                                                   std::string_view asked_id,
                                                                   std::string_view own_id) const;

@@ -1,5 +1,5 @@
-// The JSON Schema of the agent cards, docs/schemas/agent-capabilities.schema.json, as the build has
-// compiled it in. A constant; any Thread.
+// The JSON Schema of the agent cards, compiled in from docs/schemas/agent-capabilities.schema.json.
+// A constant; any Thread.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,5 @@
-// The route of the files that pages load, for every host that has pages. Stateless; called on the
-// fibers of requests.
+// The route of the files that pages load (scripts, styles, images), for every host that has pages.
+// Stateless; called on the fibers of requests.
 #pragma once
 
 #include "hosts/pages.h"
@@ -20,8 +20,8 @@ inline constexpr RouteFacts asset_facts{.method = "GET",
                                         .answers_head = true,
                                         .has_etag = true};
 
-// A page names the version that it wants, so browsers keep it for good; who names none is to ask
-// again soon.
+// Pages name the version of a file, so browsers keep that version for good; a request without a
+// version gets a short lifetime.
 void send_asset(const Pages& pages, Turn& turn, const Asked& asked);
 
 }  // namespace turnpike::hosts

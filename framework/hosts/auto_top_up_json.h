@@ -8,9 +8,9 @@
 
 namespace turnpike::hosts {
 
-// A revision, which never changes.
+// The body of one revision. A revision never changes.
 std::string policy_body(const commerce::Policy& policy);
-// The newest revision and what becomes of it.
+// The newest revision and its current state.
 std::string auto_top_up_body(const commerce::AutoTopUp& seen);
 std::string setup_body(const commerce::MethodSetup& setup);
 

@@ -1,13 +1,13 @@
 // ByteBudget: a bound on the bytes of requests that are in memory at once. It covers MCP messages,
 // which are read before their sender is known, and bodies of calls, some of which are anonymous. A
-// bound on their number would not suffice. A request takes its share as its bytes arrive, not when
-// it announces them, so announcements cannot keep others out.
+// bound on the number of requests would not suffice. A request takes its share as its bytes arrive,
+// not when it announces them, so that announcements cannot keep others out.
 //
-// Three quarters are the open part, for everybody. The rest is reserved for callers with a valid
-// credential, in case the open part is full. No network may hold more than an eighth of the open
-// part, and no account more than an eighth of the reserved part (or one longest request, if that is
-// more). The last quarter of each part is for the first bytes of requests, and most requests are no
-// longer than that: so a few clients that send long requests slowly do not keep everybody else out.
+// Three quarters are the open part, for all clients. The rest is reserved for callers with a valid
+// credential, for when the open part is full. A network may hold at most an eighth of the open
+// part, and an account at most an eighth of the reserved part (or one longest request, if that is
+// more). The last quarter of each part is for the first bytes of requests. Most requests are no
+// longer than that, so a few clients that send long requests slowly do not starve the others.
 //
 // Owned by the host; any Thread. A Share is used by the fiber of its request.
 #pragma once
@@ -21,20 +21,20 @@ namespace turnpike::hosts {
 
 class ByteBudget {
  public:
-  static constexpr std::uint64_t short_bytes_max = 64 * 1024;  // nearly every request is one
+  static constexpr std::uint64_t short_bytes_max = 64 * 1024;  // most requests are no longer
 
-  // `one_bytes_max`: of a long request that always fits. Longer ones, up to `longest`, do where an
-  // eighth of the budget is for them.
+  // `one_bytes_max`: the length of a request that always fits. Longer requests, up to `longest`,
+  // fit where an eighth of the budget is enough for them.
   ByteBudget(std::uint64_t bytes_max, std::uint64_t one_bytes_max, std::uint64_t longest)
       : ByteBudget(bytes_max, std::max(one_bytes_max, std::min(bytes_max / 8, longest))) {}
-  // `one_bytes_max`: of the longest request.
+  // `one_bytes_max`: the length of the longest request.
   ByteBudget(std::uint64_t bytes_max, std::uint64_t one_bytes_max)
       : open_(bytes_max - bytes_max / 4, one_bytes_max), kept_(bytes_max / 4, one_bytes_max) {}
 
   // The bytes that one request holds; its destructor gives them back. The budget outlives it.
   class Share {
    public:
-    // `network`: of the client, see wire::Request::peer_network().
+    // `network`: the client's, see wire::Request::peer_network().
     Share(ByteBudget& budget, std::uint64_t network) noexcept
         : budget_(budget), network_(network) {}
     Share(const Share&) = delete;
@@ -44,14 +44,14 @@ class ByteBudget {
       if (kept_bytes_ > 0) budget_.kept_.give_back(account_, kept_bytes_);
     }
 
-    // False, and nothing was taken, when the open part has no room.
+    // Returns false, having taken nothing, when the open part has no room.
     [[nodiscard]] bool grow(std::uint64_t bytes) noexcept {
       if (!budget_.open_.take(network_, bytes, is_short(bytes))) return false;
       open_bytes_ += bytes;
       return true;
     }
-    // The same for the reserved part. REQUIRES: `account` is who the credential is of, and the
-    // same each time.
+    // The same for the reserved part. REQUIRES: `account` is the owner of the credential, the same
+    // at each call.
     [[nodiscard]] bool grow_kept(std::uint64_t account, std::uint64_t bytes) noexcept {
       if (!budget_.kept_.take(account, bytes, is_short(bytes))) return false;
       account_ = account;
@@ -100,7 +100,7 @@ class ByteBudget {
     static constexpr auto relaxed = std::memory_order_relaxed;
     static constexpr int slot_bits = 10;
 
-    // Holders that share a slot share its bound, too: one in a thousand pairs does.
+    // Holders whose numbers hash to one slot share its bound: about one pair in a thousand.
     [[nodiscard]] std::atomic<std::uint64_t>& held_by(std::uint64_t holder) noexcept {
       return held_[holder * 0x9E3779B97F4A7C15u >> (64 - slot_bits)];  // Fibonacci hashing
     }

@@ -12,11 +12,11 @@ namespace turnpike::hosts {
 
 namespace {
 
-constexpr std::size_t ipv4_offset = 12;  // of an IPv4 address mapped to IPv6
+constexpr std::size_t ipv4_offset = 12;  // of an IPv4 address within an IPv4-mapped one
 constexpr std::size_t ipv4_prefix_bits = 8 * ipv4_offset;
 constexpr std::size_t address_text_max = 45;
 
-// Some proxies write ports, and brackets around IPv6.
+// Some proxies add ports, and brackets around IPv6 addresses.
 std::string_view without_port(std::string_view text) noexcept {
   if (text.starts_with('[')) {
     const std::size_t close = text.find(']');

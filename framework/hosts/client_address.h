@@ -1,7 +1,7 @@
-// ClientAddress: from where a request comes when proxies stand in front. A proxy adds to
-// X-Forwarded-For the address that it saw, so the list is read from its end: what a trusted proxy
-// wrote is believed, and the first address that is no trusted proxy's is the client's. What stands
-// before it may be anybody's invention.
+// ClientAddress: the client's address when proxies stand in front. A proxy appends to
+// X-Forwarded-For the address that it saw, so the list is read from its end: entries of trusted
+// proxies are believed, and the first address that is not a trusted proxy's is the client's.
+// Entries before that one may be forged.
 //
 // Immutable; any Thread.
 #pragma once
@@ -18,10 +18,10 @@
 namespace turnpike::hosts {
 
 // A range of addresses, such as "10.0.0.0/8", "2001:db8::/32" or one address (RFC 4632 section 3.1,
-// RFC 4291 section 2.3). IPv4 addresses are those of IPv4-mapped IPv6.
+// RFC 4291 section 2.3). IPv4 addresses are held as IPv4-mapped IPv6 addresses.
 class AddressRange {
  public:
-  // Nothing: it is no such text, or has bits behind its prefix.
+  // Nothing: `text` is not a range, or has bits set behind its prefix.
   [[nodiscard]] static std::optional<AddressRange> read(std::string_view text);
   [[nodiscard]] bool has(std::string_view address) const noexcept;
 

@@ -25,7 +25,7 @@ bool is_cookie_path(std::string_view path) noexcept {
          path.find(';') == path.npos;
 }
 
-// Browsers compare the prefixes without regard to case.
+// Browsers compare these prefixes case-insensitively.
 bool has_prefix(std::string_view name, std::string_view prefix) noexcept {
   return name.size() >= prefix.size() && same_header_name(name.substr(0, prefix.size()), prefix);
 }

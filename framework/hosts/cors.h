@@ -9,7 +9,8 @@
 
 namespace turnpike::hosts {
 
-// The header fields that pages may read of a host's replies, and send in requests to it.
+// `exposed`: the fields of replies that pages may read; `requested`: the fields that pages may
+// send.
 struct CorsHeaders {
   std::string_view exposed;
   std::string_view requested;
@@ -17,10 +18,11 @@ struct CorsHeaders {
 
 class Cors {
  public:
-  // Credentials in the sense of the protocol (cookies) are never allowed: none are used.
+  // Credentials in the sense of the Fetch standard (cookies) are never allowed, since none are
+  // used.
   Cors(Origins origins, CorsHeaders headers);
 
-  // Adds what a reply to a request from `origin` says; empty: the request named none.
+  // Adds the fields of a reply to a request from `origin`; empty: the request had no Origin field.
   void add_reply_fields(std::string_view origin, ReplyFields& fields) const;
   // The same for a preflight.
   void add_preflight_fields(std::string_view origin, std::string_view methods,

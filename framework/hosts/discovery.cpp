@@ -17,12 +17,12 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view card_type = "application/mcp-server-card+json";
-constexpr std::size_t card_text_characters_max = 100;  // of a server card's title and description
+constexpr std::size_t card_text_characters_max = 100;  // a server card's title or description
 constexpr std::string_view linkset_type =
     "application/linkset+json; profile=\"https://www.rfc-editor.org/info/rfc9727\"";
 constexpr std::string_view metadata_path = "/.well-known/oauth-protected-resource";
 
-// The first characters of UTF-8 text.
+// Returns the first `most` characters of UTF-8 text.
 std::string first_characters(std::string_view text, std::size_t most) {
   std::size_t characters = 0;
   for (std::size_t at = 0; at < text.size(); ++at) {
@@ -37,7 +37,7 @@ std::string description_of(const DiscoverySettings& settings) {
   return service.tagline.empty() ? service.name : service.tagline;
 }
 
-// "https://mcp.example.com" -> "com.example.mcp/acme-data". An address has no such name.
+// "https://mcp.example.com" -> "com.example.mcp/acme-data". An IP address has no such name.
 std::string card_name(std::string_view url, const ServiceName& service) {
   const std::string origin = origin_of(url);
   std::string_view rest = split_authority(authority_of(origin)).host;
@@ -53,7 +53,7 @@ std::string card_name(std::string_view url, const ServiceName& service) {
   return name + "/" + service.slug();
 }
 
-// One URL for each way to pay: an account's key, and x402 without an account.
+// One URL for each way to pay: an account's API key, and x402 without an account.
 Json remotes(const DiscoverySettings& settings, const Json& members_of_all,
              const Json& members_of_account) {
   Json account = {{"type", "streamable-http"}, {"url", settings.urls.mcp}};
@@ -68,7 +68,7 @@ Json remotes(const DiscoverySettings& settings, const Json& members_of_all,
   return list;
 }
 
-// No schema was ever agreed on: the members that readers were seen to look for.
+// There is no agreed schema: these are the members that known readers look for.
 std::string manifest(const DiscoverySettings& settings) {
   Json schemes = Json::array({"api_key"});
   Json authentication = {{"required", false}};
@@ -99,7 +99,7 @@ std::string manifest(const DiscoverySettings& settings) {
   return body.dump();
 }
 
-// SEP-2127; it lists no tools, resources or prompts.
+// The server card of SEP-2127; it lists no tools, resources or prompts.
 std::string server_card(const DiscoverySettings& settings) {
   const Json key = {
       {"name", "Authorization"},
@@ -118,8 +118,8 @@ std::string server_card(const DiscoverySettings& settings) {
   return body.dump();
 }
 
-// RFC 9728. What has no value is left out: the API host takes no OAuth tokens, so it names no
-// server that gives them.
+// The metadata of RFC 9728. Members without a value are left out: the API host takes no OAuth
+// tokens, so its document names no authorization server.
 std::string protected_resource(const DiscoverySettings& settings, PublicHost host) {
   Json body = {{"resource", host == PublicHost::mcp ? settings.urls.mcp : settings.urls.api}};
   if (host == PublicHost::mcp) body["authorization_servers"] = Json::array({settings.urls.mcp});
@@ -161,7 +161,7 @@ std::string api_catalog(const DiscoverySettings& settings) {
   return Json{{"linkset", std::move(contexts)}}.dump();
 }
 
-// One body for two drafts, ARD and AI Catalog: what each asks for, and nothing that the other
+// One body for two drafts, ARD and AI Catalog: it has what each requires and nothing that the other
 // forbids (docs/protocols.md, "Discovery").
 std::string ai_catalog(const DiscoverySettings& settings) {
   const PublicUrls& urls = settings.urls;
@@ -170,7 +170,7 @@ std::string ai_catalog(const DiscoverySettings& settings) {
   std::erase_if(host, [](char c) { return c == '[' || c == ']'; });
   std::replace(host.begin(), host.end(), ':', '-');  // an IPv6 address
   const std::string& name = settings.service.name;
-  // The HTTP API stands in the catalog of RFC 9727: its document has no type here.
+  // The drafts have no type for the HTTP API's document, so only the RFC 9727 catalog has it.
   Json entries = Json::array(
       {{{"identifier", "urn:air:" + host + ":mcp:" + settings.service.slug()},
         {"displayName", name + " (MCP)"},
@@ -189,7 +189,7 @@ std::string ai_catalog(const DiscoverySettings& settings) {
   return body.dump();
 }
 
-// Its identity is where it stands.
+// The schema is identified by its URL.
 std::string schema_of_this_host(const std::string& web_url) {
   constexpr std::string_view nowhere = "https://gateway.invalid";
   std::string schema(agent_capabilities_schema());
@@ -222,7 +222,7 @@ Discovery::Discovery(const DiscoverySettings& settings) {
     for (const PublicHost host : {PublicHost::api, PublicHost::mcp, PublicHost::web}) {
       publish(host, "/.well-known/mcp.json", json_type, body);
     }
-    // The path below /.well-known/ is that of an older draft, which is still looked at.
+    // The path below /.well-known/ is from an older draft, which some clients still request.
     publish(PublicHost::web, "/.well-known/mcp/server-card.json", card_type, server_card(settings));
     for (const char* path : {"/server-card", "/.well-known/mcp/server-card.json"}) {
       publish(PublicHost::mcp, path, card_type, server_card(settings));

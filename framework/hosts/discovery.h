@@ -1,6 +1,6 @@
-// Discovery: the documents by which clients find the service and learn what it speaks. Made once,
-// at start, from configured public URLs: never from what a request says of itself. A document whose
-// subject is not configured does not exist; none is an empty shell.
+// Discovery: the documents by which clients find the service and learn its protocols. Made once, at
+// start, from configured public URLs, never from what a request says of itself. A document whose
+// subject is not configured does not exist: no document is empty.
 //
 // Owned by app/, shared by the hosts; immutable; any Thread.
 #pragma once
@@ -16,11 +16,11 @@ namespace turnpike::hosts {
 
 using PublicUrls = site::HostUrls;
 
-// Whose gateway it is, as documents and models are told: the operator's brand.
+// The name of the service in documents and for models: the operator's brand.
 struct ServiceName {
   std::string name = "Turnpike";
   std::string tagline = "Pay-per-call access to third-party data.";
-  // For places that take no blanks: "Acme Data" is "acme-data".
+  // The name without blanks: "Acme Data" is "acme-data".
   [[nodiscard]] std::string slug() const;
 };
 
@@ -28,13 +28,13 @@ struct DiscoverySettings {
   PublicUrls urls;
   ServiceName service = {};
   std::string release;  // "0.1.0"
-  // The versions that MCP endpoints answer, the newest first; empty: no document speaks of them.
+  // The protocol versions of the MCP endpoints, the newest first; empty: no document names any.
   std::vector<std::string> protocol_versions = {};
   bool takes_payments = false;  // x402, at /x402 of the MCP host
-  // The authorization server, whose issuer is the URL of the MCP host: RFC 8414. Empty: none.
+  // The URL of the authorization server (RFC 8414), which is that of the MCP host. Empty: none.
   std::string authorization_server = {};
   std::string openai_apps_challenge = {};  // a token; empty: none
-  std::string mcp_registry_auth = {};      // the line that the MCP Registry looks for; empty: none
+  std::string mcp_registry_auth = {};      // the line that the MCP Registry checks; empty: none
   bool has_reference = false;              // the API host has its page /reference
   bool has_logo = false;                   // the web host has /assets/logo.svg
 };

@@ -1,6 +1,6 @@
-// The machine-readable documents of the web host: which APIs there are and where they are described
-// (RFC 9727), where the MCP host is, and what can be called now, for programs that choose by
-// themselves. Rows for the composition root to bind (web/web_host.h).
+// The machine-readable documents of the web host: the list of APIs and their descriptions (RFC
+// 9727), the address of the MCP host, and the capabilities that can be called now, for programs
+// that choose by themselves. The composition root binds these rows (web/web_host.h).
 //
 // Rows are constants; the rooms are owned by app/ and outlive the host. Called on the fibers of all
 // loop Threads.
@@ -17,12 +17,13 @@ namespace turnpike::hosts {
 
 class DiscoveryRooms {
  public:
-  // All outlive it.
+  // All parts outlive the rooms.
   DiscoveryRooms(Backend& backend, const Discovery& discovery, runtime::BlockingPool& pool);
 
-  // The document at the path of the request; 404 where its subject is not configured.
+  // Sends the document at the path of the request; 404 where its subject is not configured.
   void publish(Turn& turn) const;
-  // 503 registry.unavailable without a program, gateway.overloaded when it cannot be made now.
+  // 503 registry.unavailable without a program, gateway.overloaded when the document cannot be made
+  // now.
   void agent_capabilities(Turn& turn) const;
 
  private:

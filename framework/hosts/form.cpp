@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t field_bytes_shown = 64;
 
-// In a form, a plus is a blank.
+// In a form, '+' encodes a blank.
 std::optional<std::string> decoded(std::string_view text) {
   std::string with_blanks(text);
   std::replace(with_blanks.begin(), with_blanks.end(), '+', ' ');

@@ -1,7 +1,7 @@
 // Forms: bodies of application/x-www-form-urlencoded, as pages and OAuth clients send them (WHATWG
-// URL Standard, "application/x-www-form-urlencoded"; RFC 6749 appendix B). Stricter than a browser
-// has to be: a bad escape, text that is not UTF-8, and a name that comes twice are refused. Unknown
-// names are not, since OAuth servers ignore them. Pure function; any Thread.
+// URL Standard, "application/x-www-form-urlencoded"; RFC 6749 appendix B). Stricter than browsers:
+// a bad escape, text that is not UTF-8, and a repeated name are refused. Unknown names are
+// accepted, since OAuth servers must ignore them. Pure function; any Thread.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Invoice: a purchase whose money came, as the lists of invoices show it. A value; any Thread.
+// Invoice: a paid purchase, as lists of invoices show it. A value; any Thread.
 #pragma once
 
 #include "commerce/purchase.h"
@@ -7,7 +7,7 @@ namespace turnpike::hosts {
 
 struct Invoice {
   commerce::Purchase purchase;
-  bool has_documents = false;  // of the payment service
+  bool has_documents = false;  // the payment service has documents of it
 };
 
 }  // namespace turnpike::hosts

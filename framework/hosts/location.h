@@ -1,5 +1,5 @@
-// Location: where a redirect of a host may lead. A handler cannot redirect to text that a request
-// brought but through this check, so no host is an open redirect. A value; any Thread.
+// Location: the target of a redirect. A handler can redirect to text from a request only through
+// this check, so no host is an open redirect. A value; any Thread.
 #pragma once
 
 #include <optional>
@@ -13,8 +13,8 @@ namespace turnpike::hosts {
 
 class Location {
  public:
-  // A path of the same host, or a URL of one of the origins, which "*" does not stand for; nothing:
-  // it is neither.
+  // Accepts a path of the same host, or a URL of one of the origins (with "*" among them no URL).
+  // Nothing: `text` is neither.
   [[nodiscard]] static std::optional<Location> read(std::string_view text, const Origins& origins);
   [[nodiscard]] static std::optional<Location> read(std::string_view text) {
     return read(text, Origins({}));

@@ -1,8 +1,6 @@
 // MeteredBody: reads the body of one request and takes its share of a ByteBudget as the bytes
 // arrive. When the open part of the budget is full, a caller with a valid API key takes from the
-// reserved part; only then is the key looked up here.
-//
-// Lives as long as the body is kept, on the fiber of the request.
+// reserved part; the key is looked up only then.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +18,7 @@ namespace turnpike::hosts {
 
 class MeteredBody final : public wire::BodyMeter {
  public:
-  // All outlive the object.
+  // All arguments outlive the object.
   MeteredBody(ByteBudget& budget, wire::Request& request, identity::Authenticator& authenticator)
       : share_(budget, request.peer_network()), request_(request), authenticator_(authenticator) {}
 
@@ -32,7 +30,7 @@ class MeteredBody final : public wire::BodyMeter {
     return share_.grow(bytes) || (is_known() && share_.grow_kept(*account_, bytes));
   }
 
-  // Whether the sender has a valid credential of an account.
+  // Whether the sender has a valid API key.
   [[nodiscard]] bool is_known() noexcept {
     if (!has_looked_) account_ = look_up();
     has_looked_ = true;
@@ -40,8 +38,8 @@ class MeteredBody final : public wire::BodyMeter {
   }
 
  private:
-  // The account of the key, as a number; empty when no valid key came, or when keys cannot be read
-  // now.
+  // Returns the account of the key as a number; nothing without a valid key, or when keys cannot be
+  // read now.
   [[nodiscard]] std::optional<std::uint64_t> look_up() noexcept {
     const identity::Bearer bearer = identity::read_bearer(request_.headers());
     if (bearer.form != identity::Authorization::bearer) return std::nullopt;

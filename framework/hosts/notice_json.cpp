@@ -68,7 +68,7 @@ void add_problem(base::Error& error, std::string_view member, std::string proble
   error.fields.push_back({base::pointer_to(member), std::move(problem), std::move(fix)});
 }
 
-// Null: all of them.
+// Null means all types.
 void read_types(const nlohmann::json& value, notices::EndpointWish& wish, base::Error& error) {
   wish.types.emplace();
   if (value.is_null()) return;

@@ -1,5 +1,5 @@
-// The bodies of notification endpoints, deliveries and settings, and the wishes in bodies of
-// requests. Credits are whole numbers as text. Pure functions; any Thread.
+// The bodies of notification endpoints, deliveries and settings, and the parsers of their request
+// bodies. Credits are whole numbers as text. Pure functions; any Thread.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@
 namespace turnpike::hosts {
 
 std::string endpoint_body(const notices::Endpoint& endpoint);
-// With the secret, which nobody is shown again.
+// Includes the secret, which is never shown again.
 std::string endpoint_body(const notices::WithSecret& made);
 std::string endpoints_body(const std::vector<notices::Endpoint>& endpoints);
 std::string delivery_body(const notices::Delivery& delivery);
@@ -23,7 +23,7 @@ std::string delivery_page_body(std::string_view account_id, const notices::Deliv
 std::string notice_settings_body(std::string_view account_id,
                                  const notices::NoticeSettings& settings);
 
-// url (where `needs_url`), description, eventTypes and enabled; request.body_rejected.
+// Reads url (if `needs_url`), description, eventTypes and enabled. Error: request.body_rejected.
 Result<notices::EndpointWish, base::Error> read_endpoint_wish(std::string_view json,
                                                               bool needs_url);
 Result<notices::NoticeSettings, base::Error> read_notice_settings(std::string_view json);

@@ -80,7 +80,8 @@ SortedJson body_json(const RouteFacts& facts) {
           {"content", {{media_type_of(facts.body), std::move(media)}}}};
 }
 
-// The names in components/securitySchemes of credentials, each of which will do.
+// The names, in components/securitySchemes, of the credentials that `callers` may use; any of them
+// suffices.
 SortedJson security_json(const Callers& callers) {
   constexpr std::pair<PrincipalKind, const char*> schemes[] = {
       {PrincipalKind::api_key, "ApiKey"},

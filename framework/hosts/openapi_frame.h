@@ -1,6 +1,5 @@
-// The part of the OpenAPI document that no program changes: the fixed routes of a host, from its
-// table, with the schemas that they refer to. catalog/openapi.h adds the routes of the registry.
-// Pure function; any Thread.
+// The fixed part of the OpenAPI document: the routes of a host's table with the schemas that they
+// refer to. catalog/openapi.h adds the routes of the registry. Pure function; any Thread.
 #pragma once
 
 #include <span>

@@ -1,5 +1,5 @@
-// Origins: which pages may talk to a host, by their web origin ("https://app.example", RFC 6454).
-// Immutable; any Thread.
+// Origins: the web origins ("https://app.example", RFC 6454) whose pages may use a host. Immutable;
+// any Thread.
 #pragma once
 
 #include <string>
@@ -12,9 +12,9 @@ namespace turnpike::hosts {
 
 class Origins {
  public:
-  enum class Loopback : bool { as_listed, always };  // http pages of this machine, on any port
+  enum class Loopback : bool { as_listed, always };  // http pages of this machine, any port
 
-  // Exactly those that are listed; "*" among them is all.
+  // Allows exactly the listed origins; "*" in the list allows all.
   Origins(std::vector<std::string> listed, Loopback loopback = Loopback::as_listed);
 
   [[nodiscard]] bool allows(std::string_view origin) const noexcept;
@@ -29,13 +29,13 @@ class Origins {
   bool allows_all_;
 };
 
-// Whether a request that changes something was sent by a page of `own` origin, as browsers tell:
-// by Origin, or where that is missing by Sec-Fetch-Site. "same-site" is not enough: it is also said
-// of another port of the same host, which gets the same cookies.
+// Whether a page of the origin `own` sent this request that changes something. Browsers tell by
+// Origin or, where that is missing, by Sec-Fetch-Site. "same-site" is not enough: it also covers
+// another port of the same host, which gets the same cookies.
 bool is_from_own_page(Headers headers, std::string_view own) noexcept;
 
-// The origin of an http or https URL as browsers write it: lower case, without a default port.
-// Empty: the URL has none, or names a user.
+// Returns the origin of an http or https URL as browsers write it: lower case, without a default
+// port. Empty: the URL has no origin, or has user information.
 std::string origin_of(std::string_view url);
 
 // The authority of an origin: "mcp.example.com", "127.0.0.1:8403", "[::1]:8403".
@@ -47,7 +47,7 @@ constexpr std::string_view authority_of(std::string_view origin) noexcept {
 // Host and port of an authority; the brackets of an IPv6 address are part of the host.
 struct HostPort {
   std::string_view host;
-  std::string_view port;  // empty: none is named
+  std::string_view port;  // empty: no port
 };
 constexpr HostPort split_authority(std::string_view authority) noexcept {
   const std::size_t bracket = authority.find(']');

@@ -6,8 +6,8 @@ void add_page_fields(std::string_view policy, ReplyFields& fields) {
   if (!fields.has(policy_field)) fields.add(policy_field, policy);
   fields.add("X-Content-Type-Options", "nosniff");
   fields.add("X-Frame-Options", "DENY");
-  // With `no-referrer`, a page's own form would be sent with `Origin: null` (Fetch standard,
-  // "append a request Origin header"), and refused.
+  // With `no-referrer`, browsers would send a page's own form with `Origin: null` (Fetch standard,
+  // "append a request Origin header"), and the host would refuse it.
   fields.add("Referrer-Policy", "same-origin");
   fields.add("Cross-Origin-Opener-Policy", "same-origin");
 }

@@ -1,5 +1,5 @@
 // Pages: the site in service and the facts that its pages show, for all hosts that have pages. A
-// reload puts another site in its place; who has begun a page ends it with the site it began with.
+// reload replaces the site; a page that is being rendered finishes with the site it began with.
 //
 // Owned by app/, outlives the hosts; any Thread.
 #pragma once
@@ -22,7 +22,7 @@ namespace turnpike::hosts {
 
 class Pages {
  public:
-  // What a page may have to be made anew for; taken without allocating.
+  // The inputs whose change makes a rendered page stale; taken without allocating.
   struct Moment {
     std::shared_ptr<const catalog::View> view;   // as in Facts
     std::shared_ptr<const status::Board> board;
@@ -30,7 +30,7 @@ class Pages {
   };
   struct Parts {
     Backend& backend;
-    StatusSource* status;  // null: this gateway has none
+    StatusSource* status;  // null: there is no status
     const Clock& clock;
     site::HostUrls urls;
   };
@@ -42,11 +42,11 @@ class Pages {
 
   [[nodiscard]] const site::HostUrls& urls() const noexcept { return parts_.urls; }
   [[nodiscard]] const Clock& clock() const noexcept { return parts_.clock; }
-  // Both on the fiber of a request.
+  // Called on the fiber of a request.
   [[nodiscard]] Moment moment() const;
   [[nodiscard]] site::Facts facts() const;
 
-  // A page as it is sent, with the foot of this moment; `fill` gets the Slots of the layout.
+  // Renders a page with the current footer; `fill` gets the Slots of the layout.
   template <class Fill>
   [[nodiscard]] std::string page(site::Frame frame, std::string_view layout, Fill&& fill) const {
     frame.foot = site::foot_of(facts());

@@ -19,7 +19,7 @@ namespace turnpike::hosts {
 struct Intake {
   std::string plugin;
   const IntakePath* row = nullptr;
-  std::string_view path;  // what the plugin is shown: a part of what was asked for
+  std::string_view path;  // the part of the path that the plugin sees
   BoundObject* object = nullptr;
   std::shared_ptr<const void> in_service;  // keeps `object`
 };
@@ -27,10 +27,10 @@ struct Intake {
 class PluginPaths {
  public:
   virtual ~PluginPaths() = default;
-  // The document at `path`, below /.well-known/; may suspend. Errors: request.not_found,
-  // registry.unavailable, and gateway.internal when what publishes it cannot now.
+  // Returns the document at `path`, below /.well-known/; may suspend. Errors: request.not_found,
+  // registry.unavailable, and gateway.internal when its plugin cannot make it now.
   [[nodiscard]] virtual Result<Document, base::Error> document(std::string_view path) = 0;
-  // The intake for `path`, as it stands behind "/v1/plugins/", without waiting. Errors:
+  // Returns the intake for `path`, the part behind "/v1/plugins/", without waiting. Errors:
   // request.not_found, registry.unavailable.
   [[nodiscard]] virtual Result<Intake, base::Error> find_intake(std::string_view path) = 0;
 };

@@ -23,14 +23,14 @@ OrderedJson offer_json(const commerce::Offer& offer) {
           {"maximumAmount", money_json(terms.currency, terms.maximum_minor)},
           {"amountStep", money_json(terms.currency, terms.step_minor)},
           {"validityDays", terms.validity_days},
-          {"expiresAt", nullptr}};  // an offer stands until it is retired
+          {"expiresAt", nullptr}};  // an offer is valid until it is retired
 }
 
 OrderedJson purchase_json(const Purchase& purchase) {
   const auto money = [&purchase](std::int64_t minor) {
     return money_json(purchase.currency, minor);
   };
-  const bool is_paid = purchase.paid_at_ms >= 0;  // what the tax is, is known from then on
+  const bool is_paid = purchase.paid_at_ms >= 0;  // the tax is known from then on
   const bool is_payable = purchase.state == State::awaiting_payment && !purchase.url.empty();
   const bool is_credited = purchase.credited_at_ms >= 0;
   return {{"purchaseId", purchase.id},
@@ -119,7 +119,7 @@ OrderedJson row_json(const Invoice& invoice) {
   OrderedJson documents = OrderedJson::array();
   if (invoice.has_documents) documents = {"invoice", "invoice_pdf", "receipt"};
   return {{"purchaseId", purchase.id},
-          {"number", nullptr},  // stands on the document alone
+          {"number", nullptr},  // only the document has it
           {"issuedAt", base::rfc3339(purchase.paid_at_ms)},
           {"amount", money_json(purchase.currency, purchase.minor)},
           {"tax", money_json(purchase.currency, purchase.tax_minor)},

@@ -17,16 +17,16 @@
 namespace turnpike::hosts {
 
 nlohmann::ordered_json money_json(std::string_view currency, std::int64_t minor);
-// Null: never.
+// -1 becomes null: never.
 nlohmann::ordered_json time_or_null(std::int64_t at_ms);
-// Null: nothing failed.
+// Null: the purchase did not fail.
 nlohmann::ordered_json failure_json(const commerce::Purchase& purchase);
-// Names of a payment service are its own: what of them is no UTF-8 is shown as far as it is.
+// Names from a payment service may not be UTF-8; invalid bytes are replaced.
 std::string body_text(const nlohmann::ordered_json& body);
 
 // A JSON array.
 std::string offers_body(const std::vector<commerce::Offer>& offers);
-// What is kept as the reply of its creation, and what it is now.
+// The body is stored as the reply of the creation, and rendered again for its current state.
 std::string purchase_body(const commerce::Purchase& purchase);
 std::string purchase_page_body(std::string_view account_id, const commerce::PurchasePage& page,
                                std::string_view cursor_key, std::int64_t now_ms);
@@ -34,7 +34,7 @@ std::string purchase_page_body(std::string_view account_id, const commerce::Purc
 // "paid", "partially_refunded", "refunded"
 std::string_view state_of(const Invoice& invoice) noexcept;
 nlohmann::ordered_json row_json(const Invoice& invoice);
-// By the sequence of purchases.
+// Ordered by the sequence number of purchases.
 ledger::Page<Invoice> invoices_of(const commerce::Shop& shop, commerce::PurchasePage page,
                                   std::int64_t now_ms);
 

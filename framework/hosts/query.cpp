@@ -43,7 +43,7 @@ Result<NamedValues, base::Error> read_query(std::string_view query,
     query.remove_prefix(std::min(end + 1, query.size()));
     if (field.empty()) continue;
     const std::size_t equals = std::min(field.find('='), field.size());
-    // All escapes are right: query_fault() found none that is not.
+    // All escapes are valid: query_fault() has rejected malformed ones.
     std::string name = base::percent_decoded(field.substr(0, equals)).value();
     if (std::find(known.begin(), known.end(), name) == known.end()) {
       return query_rejected(name, "the name is unknown", known);

@@ -1,5 +1,5 @@
 // The query of a fixed route or of a resource's URI: known names, each at most once,
-// percent-decoded. Gateway routes do not use it: their queries are forwarded as they came. Pure
+// percent-decoded. Gateway routes do not use this: their queries are forwarded unchanged. Pure
 // functions; any Thread.
 #pragma once
 
@@ -14,8 +14,8 @@
 
 namespace turnpike::hosts {
 
-// `query` without its '?'. Errors: request.query_malformed, request.query_rejected (an unknown
-// name, or one that comes twice).
+// `query` has no '?'. Errors: request.query_malformed, request.query_rejected (an unknown or
+// repeated name).
 Result<NamedValues, base::Error> read_query(std::string_view query,
                                             std::span<const std::string_view> known);
 inline Result<NamedValues, base::Error> read_query(std::string_view query,

@@ -13,14 +13,15 @@ namespace {
 
 constexpr std::string_view bearer_challenge = "Bearer error=\"invalid_token\"";
 
-// What error_description may hold: %x20-21 / %x23-5B / %x5D-7E.
+// Maps a character to the set of error_description: %x20-21 / %x23-5B / %x5D-7E.
 char to_description(char c) noexcept {
   if (c < 0x20 || c > 0x7E) return '?';
   return c == '"' || c == '\\' ? '\'' : c;
 }
 
-// A code that is not of OAuth's own is one that the kit means, in the words of section 5.2. Those
-// for a server's trouble are of section 4.1.2.1: token endpoints have none.
+// Returns the OAuth error code. An error code without an OAuth word is mapped to one of RFC 6749
+// section 5.2. Codes for a server's failure come from section 4.1.2.1, since token endpoints have
+// none.
 std::string_view oauth_code(const base::Error& error) noexcept {
   if (const auto word = base::oauth_word(error.code); !word.empty()) return word;
   const int status = http_status(error.code);
@@ -35,8 +36,8 @@ RefusalHead head_of(const base::Error& error) noexcept {
   RefusalHead head;
   head.status = http_status(error.code);
   head.retry_after_seconds = error.retry_after_seconds;
-  // Clients are asked for no credential: a challenge would name one (RFC 6749 section 5.2), and
-  // some libraries read it instead of the body.
+  // A failed client authentication gets no challenge: a challenge would name a scheme (RFC 6749
+  // section 5.2), and some libraries read it instead of the body.
   const bool is_of_client = error.code == base::ErrorCode::oauth_invalid_client;
   if (head.status == 401 && !is_of_client) head.challenge = bearer_challenge;
   return head;

@@ -13,7 +13,7 @@ char* put(char* at, std::string_view text) noexcept {
   return at + text.size();
 }
 
-// Microseconds as milliseconds with three decimals.
+// Writes microseconds as milliseconds with three decimals.
 char* put_ms(char* at, std::uint32_t us) noexcept {
   at = std::to_chars(at, at + 10, us / 1000).ptr;
   const std::uint32_t rest = us % 1000;

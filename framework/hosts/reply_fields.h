@@ -1,6 +1,6 @@
-// ReplyFields: the header fields of one reply, gathered without allocation as long as they are few.
-// Names and values are borrowed, except for the numbers and timings made here, which live inside.
-// Belongs to the fiber of the request.
+// ReplyFields: the header fields of one reply, collected without allocation while they are few.
+// Names and values are borrowed, except for numbers and timings, which are stored inside. Used by
+// the fiber of the request alone.
 #pragma once
 
 #include <array>
@@ -36,7 +36,7 @@ class ReplyFields {
 
   std::array<HeaderField, 32> few_;
   std::size_t count_ = 0;
-  std::vector<HeaderField> overflow_;  // all of them, when there are more
+  std::vector<HeaderField> overflow_;  // all fields, when fields_ is too small
   std::array<char, 192> text_;         // three numbers and a timing at most
   std::size_t text_used_ = 0;
 };

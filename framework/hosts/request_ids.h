@@ -1,4 +1,4 @@
-// RequestIds: the names of requests, made on the loops that run them, without a lock between them.
+// RequestIds: generates request ids on each loop without a lock.
 //
 // Owned by a host; next() is called on the fibers of all loop Threads.
 #pragma once
@@ -13,7 +13,7 @@ namespace turnpike::hosts {
 
 class RequestIds {
  public:
-  // All outlive the object.
+  // All arguments outlive the object.
   RequestIds(const runtime::Runtime& runtime, const Clock& clock, Random& random) {
     for (std::size_t loop = 0; loop < runtime.loops().size(); ++loop) {
       sources_.push_back(std::make_unique<Source>(Source{base::UuidSource(clock, random)}));
@@ -25,7 +25,7 @@ class RequestIds {
   }
 
  private:
-  struct alignas(64) Source {  // one for each loop: a UuidSource is not shared
+  struct alignas(64) Source {  // one per loop: a UuidSource is not thread-safe
     base::UuidSource ids;
   };
   std::vector<std::unique_ptr<Source>> sources_;  // by index of the loop

@@ -51,7 +51,7 @@ Error coding_refusal() {
             "Send it without Content-Encoding."}}};
 }
 
-// A valid credential of another kind of caller.
+// The refusal of a valid credential whose kind of caller is not wanted.
 Error kind_refusal(Callers::Kinds wanted) {
   if (wanted.has(PrincipalKind::person)) {
     return {ErrorCode::auth_human_required, "This needs the session of a person."};
@@ -111,7 +111,7 @@ void check_row(const RouteFacts& facts, const HostRules& rules) {
   }
 }
 
-// The value of a header field that comes once; empty: it does not.
+// Returns the value of a header field that occurs exactly once; otherwise empty.
 std::string_view only_value(Headers headers, std::string_view name) noexcept {
   std::string_view value;
   for (const HeaderField& field : headers) {
@@ -163,7 +163,8 @@ bool matches_path(std::string_view route_path, std::string_view path,
       segments[count] = path;
       return true;
     }
-    // What the route writes behind the parameter, up to the end of the segment, is no part of it.
+    // Text of the route between the parameter and the end of the segment, such as ".svg", is not
+    // part of the parameter.
     std::string_view behind = route_path.substr(close + 1);
     behind = behind.substr(0, behind.find('/'));
     std::string_view segment = path.substr(0, path.find('/'));
@@ -250,7 +251,7 @@ std::optional<std::size_t> RouteTable::row_for(Turn& turn, const Place& place) c
   return index;
 }
 
-// Only browsers bring cookies that their user did not mean to send, and they say from where.
+// Only browsers send cookies without their user's intent, and browsers name the origin.
 bool RouteTable::is_of_other_page(const RouteFacts& facts, const Turn& turn) const noexcept {
   if (rules_.own_origin.empty() || facts.takes_any_origin) return false;
   return !is_safe(turn.request.method()) &&

@@ -1,7 +1,8 @@
-// RouteTable: the rows of a host's routes at work. It finds the route of a path, answers preflights
-// of browsers, and refuses a request that the row does not take. The order of refusal: path (404),
-// method (405), a page of another origin, malformed header fields, a body where none is taken,
-// escapes in the path, credentials, Idempotency-Key, query, body, the token of a page.
+// RouteTable: dispatches requests by the rows of a host's routes. It finds the route of a path,
+// answers preflights of browsers, and refuses a request that its row does not take. The order of
+// refusals: path (404), method (405), a page of another origin, malformed header fields, a body
+// where none is taken, escapes in the path, credentials, Idempotency-Key, query, body, the page
+// token.
 //
 // Owned by a host, immutable; called on the fibers of requests, may suspend them.
 #pragma once
@@ -22,72 +23,73 @@
 
 namespace turnpike::hosts {
 
-// What a host is asked about the caller of a request.
+// The facts of a request by which a host authenticates its caller.
 struct Presented {
   Headers headers;
-  std::string_view account_id;  // that the path names; empty: it names none
-  bool changes_something;       // by its method
+  std::string_view account_id;  // named by the path; empty: none
+  bool changes_something;       // true for methods that are not safe
 };
 
-// The rules in which hosts differ.
+// The settings in which hosts differ.
 struct HostRules {
-  Cors cors;                           // of routes that are not for every page
-  Cors cors_of_public = cors;          // of those that are, and of paths where nothing is
-  std::string_view nothing_here = {};  // says where to look instead; a constant
-  // How that is said to people; programs, whose paths begin with /v1/, get the envelope.
+  Cors cors;                           // for routes that are not public to every page
+  Cors cors_of_public = cors;          // for the other routes and for unknown paths
+  std::string_view nothing_here = {};  // hint for unknown paths; a constant
+  // The form of the 404 for people; programs, whose paths begin with /v1/, get the envelope.
   RefusalForm nothing_form = as_envelope;
-  const RefusalPages* refusal_pages = nullptr;  // of the host's site; outlive the host
+  const RefusalPages* refusal_pages = nullptr;  // of the host's site; outlives the host
   std::string_view nothing_page_policy = {};  // as in RouteFacts
   std::string_view other_methods = "This route does not answer this method.";
-  // The kinds of callers whose credentials the host knows, and whose credential a request bears.
+  // The kinds of callers that the host can authenticate, and the function that does so.
   Callers::Kinds authenticates = {};
   std::function<Result<Caller, base::Error>(const Presented&)> authenticate = {};
-  // The origin of the host's own pages, where it has cookies.
+  // The origin of the host's own pages, if it uses cookies.
   std::string own_origin = {};
-  // There, too: whether a request that changes something for a person brought the token that their
-  // session gives to pages, in the header field `page_token_header` or the form field `csrf`.
+  // Hosts with cookies: whether a request that changes something for a person brought the page
+  // token of their session, in the header field `page_token_header` or the form field `csrf`.
   std::function<bool(const identity::Principal&, std::string_view page_token)> is_page_token = {};
-  // How a person can prove anew who they are, for the refusal that asks for it; where people call.
+  // Hosts with persons as callers: how a person can re-authenticate, for refusals that demand it.
   std::function<std::string(const identity::Principal&)> step_up_advice = {};
-  // Adds to the reply of a refused request, such as a cookie that is taken back.
+  // Adds fields to a refusal, such as the deletion of a cookie.
   std::function<void(const base::Error&, ReplyFields&)> add_refusal_fields = {};
 };
 
 inline constexpr std::string_view page_token_header = "Turnpike-CSRF";
 inline constexpr std::string_view page_token_field = "csrf";
 
-// Whether a path has the form of a route's, and its variable parts, still encoded.
+// Whether `path` matches the route's path. Sets `segments` to its variable parts, still
+// percent-encoded.
 bool matches_path(std::string_view route_path, std::string_view path,
                   std::array<std::string_view, path_parameters_max>& segments) noexcept;
 
-// A header field that may come once came twice, or is not in its form.
+// Returns the error if a header field is repeated that must not be, or is malformed.
 std::optional<base::Error> header_refusal(const Turn& turn);
 
 class RouteTable {
  public:
-  // Rows of one path follow each other. The rows and the log outlive the table. Throws
-  // std::logic_error for a row that cannot work, such as one with callers whom the host does not
+  // Rows of one path must be adjacent. The rows and the log outlive the table. Throws
+  // std::logic_error for an invalid row, such as one with callers that the host does not
   // authenticate.
   RouteTable(std::vector<const RouteFacts*> rows, HostRules rules, AccessLog& access_log);
 
-  class Place;  // where a path leads: some rows, or nowhere
+  class Place;  // the match of a path: some rows, or none
   [[nodiscard]] Place find(std::string_view path) const noexcept;
   [[nodiscard]] const Cors& cors_of(const Place& place) const noexcept;
   [[nodiscard]] const Cors& cors() const noexcept { return rules_.cors; }
   [[nodiscard]] const RefusalPages* refusal_pages() const noexcept { return rules_.refusal_pages; }
-  // Whether browsers are to reach the host's own pages by https alone.
+  // Whether browsers must use https for the host's own pages.
   [[nodiscard]] bool is_for_https() const noexcept {
     return rules_.own_origin.starts_with("https://");
   }
-  // The row for the request; nothing: the request was answered, since there is none.
+  // Returns the row for the request; nothing: no row takes it, and it has been answered.
   [[nodiscard]] std::optional<std::size_t> row_for(Turn& turn, const Place& place) const;
-  // Reads the request for a row that does not take all; false: the request was refused.
+  // Reads the request for a row without takes_all; false: the request was refused.
   [[nodiscard]] bool read(Turn& turn, const Place& place, std::size_t row, Asked& asked) const;
 
  private:
   struct Path {
     std::string_view text;
-    std::size_t begin = 0;  // its rows
+    std::size_t begin = 0;  // index of its first row
     std::size_t end = 0;
     std::string allow;
   };
@@ -115,7 +117,7 @@ class RouteTable {
                                                      Asked& asked) const;
 
   const HostRules rules_;
-  const RouteFacts nothing_;  // followed where there is no row
+  const RouteFacts nothing_;  // used where no row matches
   std::vector<Row> rows_;
   std::vector<Path> paths_;
 };

@@ -1,6 +1,6 @@
-// RoutedHost: the way of a request through any host. The request gets an id, its route is found,
-// the route's handler answers, and the request is logged whatever happens. A host adds its rules
-// and its tables, whose rows are bound to the objects that their handlers work with.
+// RoutedHost: how any host handles a request. The request gets an id, its route is found, the
+// route's handler answers, and the request is always logged. A host adds its rules and its tables,
+// whose rows are bound to the objects that their handlers use.
 //
 // Owned by the host; called on the fibers of all loop Threads.
 #pragma once
@@ -17,7 +17,7 @@
 
 namespace turnpike::hosts {
 
-// All outlive the host.
+// All parts outlive the host.
 struct HostParts {
   const runtime::Runtime& runtime;
   const Clock& clock;
@@ -49,7 +49,7 @@ class RoutedHost {
     });
   }
 
-  // Answers bytes that the wire could not read as a request.
+  // Answers a request that the wire refused.
   void refuse(const base::Error& error, wire::Request& request,
               wire::Responder& responder) noexcept {
     Turn turn(request, responder, table_.cors(), ids_.next(), clock_.monotonic_ns());
@@ -59,12 +59,12 @@ class RoutedHost {
   }
 
  private:
-  // Not on the stack of a call, which does not need it.
+  // Kept out of line: a call does not need Asked on its stack.
   [[gnu::noinline]] void answer(Turn& turn, const RouteTable::Place& place, std::size_t row) {
     Asked asked;
     if (table_.read(turn, place, row, asked)) routes_[row].answer(turn, asked);
   }
-  // Tables of several rooms may have rows of one path.
+  // Tables of several rooms may have rows of the same path.
   static std::vector<BoundRoute> grouped(const std::vector<BoundRoute>& routes) {
     std::vector<BoundRoute> grouped;
     for (const BoundRoute& route : routes) {

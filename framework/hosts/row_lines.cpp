@@ -10,7 +10,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// What a caller's own bytes got into the books is shown as far as it is UTF-8.
+// Bytes that a caller sent may be in the ledger; invalid UTF-8 among them is replaced.
 std::string dumped(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

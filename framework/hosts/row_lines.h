@@ -1,5 +1,5 @@
-// Rows of the books as lines of a file: NDJSON, or CSV (turnpike/helpers/csv.h). The export of
-// operators and the downloads of members write the same. Pure functions; any Thread.
+// Rows of the books as lines of a file: NDJSON, or CSV (turnpike/helpers/csv.h). The operators'
+// export and the members' downloads use the same lines. Pure functions; any Thread.
 #pragma once
 
 #include <cstdint>
@@ -22,13 +22,13 @@ inline constexpr const char* usage_columns[] = {
     "upstreamStatus",   "upstreamMs",     "apiKeyId",        "correctionId",    "correctionKind",
     "creditsRestored",  "correctedAt"};
 
-// What stands above the rows; empty for NDJSON.
+// The header line; empty for NDJSON.
 std::string head_line(LineForm form, std::span<const char* const> columns);
-// CSV has no objects: a correction becomes columns.
+// CSV has no objects: a correction becomes several columns.
 std::string line_of(LineForm form, std::span<const char* const> columns,
                     const nlohmann::ordered_json& row);
 
-// A row of the account API with its account in front.
+// A row of the account API, preceded by its account.
 nlohmann::ordered_json line_json(const ledger::UsageRow& usage);
 
 }  // namespace turnpike::hosts

@@ -1,5 +1,5 @@
-// The documents about the service on every public host: whether it lives, whether it is ready,
-// which build and which generation serve. Pure functions; any Thread.
+// The documents about the service on every public host: liveness, readiness, and the build and
+// generation that serve. Pure functions; any Thread.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace turnpike::hosts {
 
-// The facts that /version tells beside the generation.
+// The facts in /version beside the generation.
 struct BuildInfo {
   std::string version;      // of the release: "0.1.0"
   std::string build;        // commit, or "unknown"
@@ -23,7 +23,7 @@ struct ServiceDocument {
 };
 
 ServiceDocument liveness_document();
-// 503 when something that the gateway needs is not ready.
+// 503 when a dependency of the gateway is not ready.
 ServiceDocument readiness_document(const Health& health);
 // `view` may be null: no valid program is installed.
 ServiceDocument version_document(const BuildInfo& build, const catalog::View* view);

@@ -1,4 +1,4 @@
-// StatusSource: how hosts reach what is known of the status. The composition root implements it.
+// StatusSource: the hosts' access to the status. The composition root implements it.
 //
 // Owned by app/, outlives the hosts.
 #pragma once
@@ -20,18 +20,18 @@ struct SweepAsked {
   std::string release;
   std::string generation_id;
   std::string payload_hash;
-  std::string principal;  // who asks: "key:<id>"
+  std::string principal;  // the requester: "key:<id>"
 };
 
 class StatusSource {
  public:
   virtual ~StatusSource() = default;
-  // The board that the calling loop sees; takes no lock. Null: no program is installed.
+  // Returns the board of the calling loop; takes no lock. Null: no program is installed.
   [[nodiscard]] virtual std::shared_ptr<const status::Board> board() = 0;
-  // For evidence and incidents: blocks, so it is asked on the pool.
+  // For evidence and incidents. The store blocks, so it is called on the pool.
   [[nodiscard]] virtual status::StatusStore& store() = 0;
   [[nodiscard]] virtual std::string stream() = 0;
-  // Both block, so they are asked on the pool. Errors: status.sweep_principal,
+  // Both block, so they are called on the pool. Errors: status.sweep_principal,
   // status.generation_mismatch, status.sweep_not_found, status.sweep_incomplete,
   // status.unavailable, registry.unavailable.
   [[nodiscard]] virtual Result<status::Sweep, base::Error> begin_sweep(const SweepAsked& asked) = 0;

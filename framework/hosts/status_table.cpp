@@ -2,7 +2,7 @@
 
 namespace turnpike::hosts {
 
-// A switch without default: the compiler refuses a code of ours that has no status.
+// The switch has no default, so the compiler reports an error code without a status.
 int http_status(base::ErrorCode code) noexcept {
   using enum base::ErrorCode;
   if (const base::LaneError* const of_lane = base::lane_error(code)) return of_lane->status;

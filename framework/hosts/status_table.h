@@ -1,4 +1,4 @@
-// The one table from error codes to HTTP statuses; lanes say those of their own codes. Pure
+// The one table from error codes to HTTP statuses; lanes give the statuses of their own codes. Pure
 // functions; any Thread.
 #pragma once
 
@@ -8,8 +8,8 @@ namespace turnpike::hosts {
 
 int http_status(base::ErrorCode code) noexcept;
 
-// The same for a call of a gateway route, except that a body that the route does not take is always
-// 400 (docs/interface.md, "Errors").
+// The status of an error on a gateway route: as above, except that a body that the route does not
+// take is always 400 (docs/interface.md, "Errors").
 int call_status(base::ErrorCode code) noexcept;
 
 }  // namespace turnpike::hosts

@@ -44,7 +44,8 @@ bool names_etag(std::string_view if_none_match, std::string_view etag) noexcept 
   return false;
 }
 
-// As many whole characters of UTF-8 as there is room for: a log line stays text. Their bytes.
+// Copies as many whole UTF-8 characters as fit, so that a log line stays valid text. Returns their
+// bytes.
 std::size_t copy_characters(std::string_view text, std::span<char> out) noexcept {
   const auto is_inside = [&](std::size_t at) {
     return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80;
@@ -75,7 +76,7 @@ Turn::Turn(wire::Request& wire_request, wire::Responder& wire_responder, const C
   record.path = request.path().substr(0, path_bytes_shown);
 }
 
-// One pass; the length of the name decides which comparison is worth making.
+// One pass over the fields; the length of a name selects the comparisons.
 void Turn::read_headers() {
   bool has_key = false;
   for (const HeaderField& field : request.headers()) {
@@ -114,7 +115,7 @@ void Turn::read_headers() {
 void Turn::add_common_fields(ReplyFields& fields) const {
   fields.add("X-Request-Id", request_id());
   if (is_for_everyone_) {
-    // Also for a request without Origin: a cache may give the reply to a page next.
+    // Sent also without Origin: a cache may give the same reply to a page next.
     fields.add("Access-Control-Allow-Origin", "*");
     fields.add("Access-Control-Expose-Headers", "ETag, X-Request-Id");
   } else {
@@ -171,7 +172,7 @@ bool Turn::refuse(const base::Error& error, std::string_view allow) {
 bool Turn::refuse(const base::Error& error, ReplyFields& more, std::string_view allow) {
   RefusalHead head = head_of(error);
   head.allow = allow;
-  // What nobody may keep, nobody keeps the refusal of; of the rest, it is for this once.
+  // The row's Cache-Control replaces the refusal's if it ends with that, such as no-store.
   if (row_ != nullptr && row_->cache_control.ends_with(head.cache_control)) {
     head.cache_control = row_->cache_control;
   }
@@ -183,7 +184,7 @@ bool Turn::refuse(const base::Error& error, ReplyFields& more, std::string_view 
   return send(head.status, more, body.text);
 }
 
-// One behind the other, cut to `bytes_max`, and to what room is left.
+// Concatenates the parts, cut to `bytes_max` and to the room that is left.
 std::string_view Turn::keep(std::initializer_list<std::string_view> parts,
                             std::size_t bytes_max) noexcept {
   std::span<char> room = std::span(kept_).subspan(kept_bytes_);
@@ -233,7 +234,7 @@ void Turn::fail(std::string_view why) noexcept {
     responder.cut();
     return;
   }
-  refusal_pages_ = nullptr;  // the site's page may be what failed
+  refusal_pages_ = nullptr;  // the site's own page may have failed
   try {
     refuse({base::ErrorCode::gateway_internal, "The gateway failed."});
   } catch (...) {

@@ -1,6 +1,6 @@
-// Turn: one request in a public host: its ids, the headers that matter to every host, and the only
-// way to answer it outside of the gateway routes. Every reply leaves through it, so none goes
-// without X-Request-Id and cross-origin fields, and each ends in the access log.
+// Turn: one request in a public host: its ids, the headers that every host reads, and the only way
+// to answer the request outside of the gateway routes. Every reply is sent through it, so each has
+// X-Request-Id and the cross-origin fields, and each is in the access log.
 //
 // Made on the fiber of the request and used by it alone.
 #pragma once
@@ -29,14 +29,13 @@ namespace turnpike::hosts {
 struct RouteFacts;
 class RefusalPages;
 
-// The answer of a handler. How long caches may keep it, whether it has a validator, and the
-// header fields of a page are its row's to say.
+// The reply of a handler. The row decides cache lifetime, validator and page header fields.
 struct Reply {
   int status = 200;
   std::string_view content_type = json_type;
   std::string_view body = {};
-  std::string_view etag = {};           // with its quotes, if it is known already
-  std::string_view cache_control = {};  // in place of the row's
+  std::string_view etag = {};           // with its quotes; empty: not computed yet
+  std::string_view cache_control = {};  // replaces the row's
 };
 
 // 1 to 255 visible ASCII characters.
@@ -55,54 +54,55 @@ class Turn {
   [[nodiscard]] std::string_view request_id() const noexcept { return base::view(id_); }
   [[nodiscard]] std::string_view client_request_id() const noexcept { return client_request_id_; }
   [[nodiscard]] std::string_view content_type() const noexcept { return content_type_; }
-  // The body's coding, as in Content-Encoding; empty: none but "identity".
+  // The coding of the body, as in Content-Encoding; empty: none, or "identity".
   [[nodiscard]] std::string_view content_coding() const noexcept { return content_coding_; }
   [[nodiscard]] std::string_view idempotency_key() const noexcept { return idempotency_key_; }
   [[nodiscard]] std::string_view origin() const noexcept { return origin_; }
-  // A header that may come once came twice, or is not in its form: what to refuse with.
+  // Describes a header field that is malformed or must not be repeated; empty: there is none.
   [[nodiscard]] const std::string& header_problem() const noexcept { return header_problem_; }
 
-  // Every reply tells browsers to come by https alone from now on (RFC 6797).
+  // Adds to every reply the field that makes browsers use https from now on (RFC 6797).
   void ask_for_https() noexcept { asks_for_https_ = true; }
-  // The row that the request is answered by from now on. It outlives the turn.
+  // Sets the row that answers the request. It outlives the turn.
   void follow(const RouteFacts& row) noexcept { row_ = &row; }
-  // Where people read refusals. Outlive the turn.
+  // Sets the site that renders refusals for people. It outlives the turn.
   void refuse_on(const RefusalPages* pages) noexcept { refusal_pages_ = pages; }
 
-  // Adds what every reply has: X-Request-Id, the cross-origin fields, and those of a page.
+  // Adds the fields of every reply: X-Request-Id, the cross-origin fields, and those of a page.
   void add_common_fields(ReplyFields& fields) const;
 
   bool send(int status, ReplyFields& fields, std::string_view body);
-  // The reply by the rules of the row, which may be 304 (RFC 9110 section 13.1.2). `more`: further
-  // fields.
+  // Sends the reply by the rules of the row; it may become a 304 (RFC 9110 section 13.1.2). `more`:
+  // further fields.
   bool reply(const Reply& reply, ReplyFields& more);
   bool reply(const Reply& reply);
-  // 303: the client goes on with GET.
+  // 303: the client continues with GET.
   bool redirect(const Location& location, ReplyFields& more);
-  // A document for everyone: pages of any origin may read it, whichever the host allows otherwise.
+  // Sends a public document: pages of any origin may read it, whatever origins the host allows
+  // otherwise.
   bool reply_to_everyone(const Reply& reply, ReplyFields& more);
   bool reply_to_everyone(const Reply& reply);
-  // Refuses in the form that the row names for refusals; `allow` comes with 405. `more`: further
-  // fields.
+  // Refuses in the form that the row names; `allow` is for 405. `more`: further fields.
   bool refuse(const base::Error& error, ReplyFields& more, std::string_view allow = {});
   bool refuse(const base::Error& error, std::string_view allow = {});
 
-  // Takes what the exchange says about the call into the record; what it views is copied, since
-  // that ends with the program.
+  // Copies the facts of a served call into the record, since the views in `served` end with the
+  // program.
   void keep_served(exchange::Served served) noexcept;
 
-  // Why the request failed, for the operator.
+  // Stores why the request failed, for the operator.
   void keep_reason(std::string reason) noexcept;
 
-  // Take the owner of the credential, and what a JSON-RPC message asked for, into the record.
+  // Store the owner of the credential, and the method and name of a JSON-RPC message, in the
+  // record.
   void keep_principal(std::shared_ptr<const identity::Principal> principal) noexcept;
   void keep_rpc(std::string_view method, std::string_view name) noexcept;
 
-  // The code that knows the other members fills them in; the times are added when it is logged.
+  // Filled in by the code that knows the members; the times are added when the record is logged.
   AccessRecord record;
   void log(AccessLog& access_log, std::int64_t ended_ns);
-  // The answer of a handler that threw: memory exhaustion or a defect, of which the caller learns
-  // no more than that, and the operator `why`.
+  // Answers for a handler that threw, because memory is exhausted or the code has a defect. The
+  // caller learns no more than that; the operator gets `why`.
   void fail(std::string_view why) noexcept;
 
  private:
@@ -111,7 +111,7 @@ class Turn {
                                       std::size_t bytes_max) noexcept;
 
   const Cors& cors_;
-  const RouteFacts* row_ = nullptr;  // null: none was found yet
+  const RouteFacts* row_ = nullptr;  // null: no row was found yet
   const RefusalPages* refusal_pages_ = nullptr;
   base::UuidText id_;
   std::int64_t started_ns_;
@@ -127,10 +127,10 @@ class Turn {
   std::shared_ptr<const identity::Principal> principal_;
   std::string operator_note_;
   std::size_t kept_bytes_ = 0;
-  std::array<char, 512> kept_;  // what keep() copied; not set before
+  std::array<char, 512> kept_;  // the bytes that keep() copied; uninitialized before
 };
 
-// The whole of a request: `answer()` sends its reply, and it is logged whatever happens.
+// Handles a whole request: `answer()` sends its reply; the request is always logged.
 template <class Answer>
 void run_turn(Turn& turn, const Clock& clock, AccessLog& access_log, Answer answer) noexcept {
   try {

@@ -22,7 +22,7 @@ void append_escaped(std::string& out, char c) {
   out += hex_digits[static_cast<unsigned char>(c) & 15];
 }
 
-// The bytes of the character that begins at `at`.
+// Returns the number of bytes of the character that begins at `at`.
 std::size_t character_bytes(std::string_view text, std::size_t at) noexcept {
   std::size_t end = at + 1;
   while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) ++end;
@@ -57,7 +57,7 @@ std::string as_encoded_words(std::string_view text) {
   return words.append(word_end);
 }
 
-// RFC 5322 section 3.3.
+// The date format of RFC 5322 section 3.3.
 std::string date_text(std::int64_t at_ms) {
   const std::time_t seconds = static_cast<std::time_t>(at_ms / 1'000);
   std::tm parts{};
@@ -111,7 +111,8 @@ std::string as_quoted_printable(std::string_view text) {
 
 std::string as_message(const Letter& letter, const Sender& sender, std::int64_t at_ms) {
   const std::string domain = sender.address.substr(sender.address.find('@') + 1);
-  // A name is one atom, or needs quotes (RFC 5322 section 3.4) or encoded words, which do for all.
+  // A name that is not one atom needs quotes (RFC 5322 section 3.4) or encoded words; encoded words
+  // fit every name.
   const bool is_atom = std::all_of(sender.name.begin(), sender.name.end(), is_letter_or_digit);
   const std::string name = is_atom ? sender.name : as_encoded_words(sender.name);
   return "From: " + name + " <" + sender.address + ">\r\nTo: <" + letter.to +

@@ -62,7 +62,8 @@ void MailThread::deliver_all() {
 
 void MailThread::run() {
   base::name_this_thread("mail");
-  // Poco writes to sockets without MSG_NOSIGNAL; a server that went away must end no process.
+  // Poco writes to sockets without MSG_NOSIGNAL, so SIGPIPE is blocked: a closed connection must
+  // not end the process.
   sigset_t pipe_signal;
   sigemptyset(&pipe_signal);
   sigaddset(&pipe_signal, SIGPIPE);

@@ -1,5 +1,5 @@
-// MailThread: a thread of its own that sends what is due, so that nothing else waits for a mail
-// server. Every node may have one: each mail is taken by one of them.
+// MailThread: a thread of its own that sends due mail, so that nothing else waits for a mail
+// server. Every node may have one: each mail is leased to one of them.
 //
 // Owned by the gateway. Its thread starts with the object and ends with it; the Transport, the
 // Postman and the log outlive it.
@@ -19,7 +19,7 @@ namespace turnpike::mail {
 class MailThread {
  public:
   MailThread(Postman& postman, Transport& transport, base::Log& log);
-  ~MailThread();  // ends a send under way, which is repeated later
+  ~MailThread();  // cancels a running send, which is retried later
   MailThread(const MailThread&) = delete;
   MailThread& operator=(const MailThread&) = delete;
 
@@ -37,7 +37,7 @@ class MailThread {
   std::mutex mutex_;
   std::condition_variable stop_wanted_;
   bool is_stopping_ = false;
-  std::thread thread_;  // last: it uses the others
+  std::thread thread_;  // last: its thread uses the other members
 };
 
 }  // namespace turnpike::mail

@@ -1,6 +1,6 @@
-// Postman: takes mails from the outbox, makes the link of each, and hands them to a transport, one
-// after the other. What fails is tried again, later each time; what the server will never take, or
-// could not be sent in time, is given up with a line in the log.
+// Postman: takes mails from the outbox, makes the link of each, and passes them to a transport, one
+// after the other. Failures are retried with growing delays; a mail that the server rejects for
+// good, or that could not be sent in time, is given up with a line in the log.
 //
 // Owned by MailThread, or by a test; used by one Thread at a time, which waits in it.
 #pragma once
@@ -35,13 +35,13 @@ class Postman {
   struct Settings {
     identity::Environment environment = identity::Environment::development;
     Site site;
-    std::int64_t lease_ms = 300'000;  // no letter takes as long
+    std::int64_t lease_ms = 300'000;  // longer than any letter takes
   };
   Postman(const Parts& parts, Settings settings);
 
-  // One mail that is due, sent or not; false: there is none. auth.unavailable.
+  // Tries to send one due mail; false: none is due. Error: auth.unavailable.
   [[nodiscard]] Result<bool, base::Error> deliver_next();
-  // Sets the gauges of what waits. auth.unavailable.
+  // Sets the gauges of the queue. Error: auth.unavailable.
   [[nodiscard]] Result<Unit, base::Error> count();
 
  private:
@@ -59,7 +59,7 @@ class Postman {
   base::Outage outage_;  // of the mail server
 };
 
-// Before the next try, after so many.
+// The delay before the next try, after `tries` tries.
 [[nodiscard]] std::int64_t delay_ms_after(std::int64_t tries) noexcept;
 
 }  // namespace turnpike::mail

@@ -32,7 +32,7 @@ std::string as_base64(const std::string& text) {
 
 Poco::Timespan timespan(std::int64_t ms) { return {ms * milliseconds_to_microseconds}; }
 
-// What a server says may have lines, and anything in them.
+// Replies of a server may have several lines, and any bytes.
 std::string in_one_line(std::string text) {
   constexpr std::size_t bytes_max = 400;
   if (text.size() > bytes_max) text.resize(bytes_max);
@@ -40,14 +40,14 @@ std::string in_one_line(std::string text) {
   return text;
 }
 
-// What a server answered that was not what the step needs.
+// A reply that the current step does not accept.
 struct Refusal {
   std::string step;
   int status = 0;
   std::string reply;
 };
 
-// The reply to a step; throws Refusal.
+// Returns the reply to a step; throws Refusal.
 std::string expect(DialogSocket& server, const std::string& step, int status_class) {
   std::string reply;
   const int status = server.receiveStatusMessage(reply);
@@ -61,7 +61,7 @@ std::string ask(DialogSocket& server, const std::string& step, const std::string
   return expect(server, step, status_class);
 }
 
-// With the dots of RFC 5321 section 4.5.2, and the one that ends it.
+// Writes the message with dot-stuffing (RFC 5321 section 4.5.2), and the final dot.
 void write_message(DialogSocket& server, const std::string& message) {
   Poco::Net::SocketOutputStream out(server);
   Poco::Net::MailOutputStream mail(out);
@@ -77,7 +77,7 @@ class Smtp final : public Transport {
 
   Result<Unit, SendFailure> send(const Letter& letter) override {
     if (const auto fault = fault_in_letter(letter)) return SendFailure{*fault, *fault, true};
-    bool is_taking = false;  // the server speaks of this letter
+    bool is_taking = false;  // replies now concern this letter
     try {
       deliver(letter, is_taking);
       forget();
@@ -101,7 +101,7 @@ class Smtp final : public Transport {
     is_cancelled_ = true;
     try {
       if (socket_) socket_->shutdown();
-    } catch (...) {  // it is closed already
+    } catch (...) {  // already closed
     }
   }
 
@@ -115,7 +115,7 @@ class Smtp final : public Transport {
     std::string offers = ask(*server, "hello", hello, 2);
     if (settings_.security == Security::starttls) {
       ask(*server, "starttls", "STARTTLS", 2);
-      // Another buffer: nothing that came before TLS is read as if it had come within.
+      // A new buffer: bytes received before TLS must not be read as if they were encrypted.
       server = std::make_unique<DialogSocket>(secured(socket));
       offers = ask(*server, "hello", hello, 2);
     }
@@ -128,7 +128,7 @@ class Smtp final : public Transport {
     expect(*server, "message", 2);
     try {
       ask(*server, "end", "QUIT", 2);
-    } catch (...) {  // the server has the letter
+    } catch (...) {  // the server has accepted the letter
     }
   }
 
@@ -178,7 +178,7 @@ class Smtp final : public Transport {
   const SmtpSettings settings_;
   const Clock& clock_;
   Poco::Net::Context::Ptr context_;
-  std::mutex mutex_;  // of the two below, which cancel() uses on a Thread of its own
+  std::mutex mutex_;  // of the two below, which cancel() uses on another Thread
   bool is_cancelled_ = false;
   std::optional<Poco::Net::StreamSocket> socket_;
 };

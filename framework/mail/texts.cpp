@@ -112,7 +112,7 @@ std::string harmless(std::string_view name) {
   constexpr std::size_t bytes_max = 80;
   std::string out;
   for (std::size_t at = 0; at < name.size(); ++at) {
-    // Not within a character.
+    // Does not cut within a character.
     if (out.size() >= bytes_max && (static_cast<unsigned char>(name[at]) & 0xC0) != 0x80) {
       return out + "...";
     }

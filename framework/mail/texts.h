@@ -1,6 +1,5 @@
-// The texts of mails: plain, short, without pictures or anything that tells whether they were read.
-// Each says who sends it and what to do when the reader did not ask for it. Pure functions; any
-// Thread.
+// The texts of mails: plain, short, without pictures or tracking. Each names the sender and tells
+// readers who did not ask for the mail what to do. Pure functions; any Thread.
 #pragma once
 
 #include <string>
@@ -11,18 +10,18 @@
 
 namespace turnpike::mail {
 
-// The site as people know it.
+// The site's public name and URL.
 struct Site {
   std::string name;
-  std::string web_url;  // of the web host, whose pages the links lead to
+  std::string web_url;  // of the web host, the target of links
 };
 
-// `token`: of the link, where the mail has one; it stands behind the "#".
+// `token`: of the link, if the mail has one; it is in the fragment, behind "#".
 [[nodiscard]] Letter letter_of(const identity::TakenMail& mail, std::string_view token,
                                const Site& site);
 
-// A name that somebody chose for themselves, so that no mail program makes a link of it: strangers
-// must not write to others in the name of the site.
+// Defuses a name that its owner chose, so that no mail program turns it into a link: people must
+// not be able to send links to others in the name of the site.
 [[nodiscard]] std::string harmless(std::string_view name);
 
 }  // namespace turnpike::mail

@@ -1,4 +1,4 @@
-// Transport: what carries a letter to a mail server. Smtp is the one there is; tests have others.
+// Transport: carries a letter to a mail server. Smtp is the only implementation; tests have others.
 //
 // Used by one Thread at a time, which waits in it; cancel() may be called from any.
 #pragma once
@@ -12,18 +12,18 @@
 namespace turnpike::mail {
 
 struct SendFailure {
-  std::string reason;     // of this failure, for the operator; may name the address
-  std::string log_reason;  // the same for the log, without what the server said of an address
-  bool is_final = false;  // the server will never take this letter
+  std::string reason;     // for the operator; may contain the address
+  std::string log_reason;  // the same for the log, without replies that may contain an address
+  bool is_final = false;  // the server rejects this letter for good
 };
 
 class Transport {
  public:
   virtual ~Transport() = default;
-  // Returns when the server has said that it has the letter. What it did not confirm may have
-  // arrived all the same.
+  // Returns after the server has confirmed the letter. An unconfirmed letter may have arrived all
+  // the same.
   [[nodiscard]] virtual Result<Unit, SendFailure> send(const Letter& letter) = 0;
-  // Ends what waits; later sends fail.
+  // Ends a waiting send; later sends fail.
   virtual void cancel() noexcept = 0;
 };
 

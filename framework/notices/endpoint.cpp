@@ -35,7 +35,7 @@ bool is_host(std::string_view host) {
          });
 }
 
-// Nothing: it is no absolute URL of http or https, or has a fragment or a user's name.
+// Nothing: it is not an absolute URL of http or https, or has a fragment or user information.
 std::optional<UrlParts> parts_of(std::string_view url) {
   UrlParts parts;
   if (url.starts_with("https://")) {

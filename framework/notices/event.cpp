@@ -16,7 +16,8 @@ constexpr std::array types_in_order{
     EventType::purchase_credited, EventType::auto_top_up_paused, EventType::credits_low,
     EventType::key_cap_reached,   EventType::price_changed,      EventType::endpoint_test};
 
-// Names of others, such as codes of a payment service, are shown as far as they are UTF-8.
+// Names from third parties, such as codes of a payment service, may not be UTF-8; invalid bytes are
+// replaced.
 std::string text_of(const NoticeJson& data) {
   return data.dump(-1, ' ', false, NoticeJson::error_handler_t::replace);
 }

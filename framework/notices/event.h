@@ -1,7 +1,7 @@
-// Events that accounts are told of, and what their webhooks say. The body of a webhook is that of
-// Standard Webhooks 1.0 (standardwebhooks.com, "Payload structure"): `type`, whose parts are
-// divided by full stops, `timestamp`, when it happened, and `data`, whose members are the same for
-// every event of a type.
+// The events that accounts receive, and the bodies of their webhooks. The body follows Standard
+// Webhooks 1.0 (standardwebhooks.com, "Payload structure"): `type`, whose parts are separated by
+// full stops, `timestamp`, the time of the event, and `data`, whose members are the same for every
+// event of a type.
 //
 // Values and pure functions; any Thread.
 #pragma once
@@ -16,19 +16,19 @@
 namespace turnpike::notices {
 
 enum class EventType : std::uint8_t {
-  purchase_credited,   // Credits that were bought are there
-  auto_top_up_paused,  // nothing is bought by itself any more until somebody acts
+  purchase_credited,   // the purchased Credits were granted
+  auto_top_up_paused,  // automatic purchases stop until a member acts
   credits_low,         // the balance fell below the account's threshold
-  key_cap_reached,     // a capped key cannot pay a call any more until its day or month ends
-  price_changed,       // calls that the account made lately cost something else now
-  endpoint_test,       // somebody asked for it, for one endpoint
+  key_cap_reached,     // a capped key cannot pay another call until its day or month ends
+  price_changed,       // the price of an operation that the account used lately has changed
+  endpoint_test,       // requested by a member for one endpoint
 };
-// All of them, in the order in which people are shown them.
+// All types, in display order.
 std::span<const EventType> all_event_types() noexcept;
 // "purchase.credited"
 std::string_view name_of(EventType type) noexcept;
 std::optional<EventType> event_type_of(std::string_view name) noexcept;
-// Every endpoint may ask for it; a test is sent to the one that is tested, whatever it asks for.
+// Whether endpoints may subscribe to it; a test is always sent to the tested endpoint.
 bool is_subscribable(EventType type) noexcept;
 
 // ---- data, as JSON objects; Credits are whole numbers as text, as in all bodies
@@ -47,9 +47,9 @@ std::string data_of(const PurchaseCredited& event);
 
 struct AutoTopUpPaused {
   std::string account_id;
-  std::string state;   // "paused_failure" and the like, as the policy has it
+  std::string state;   // state of the policy, such as "paused_failure"
   std::string reason;  // a code: "card_declined"
-  std::string purchase_id = {};  // the run after which it paused; empty: there was none
+  std::string purchase_id = {};  // the purchase after which it paused; empty: none
   std::int64_t paused_at_ms = 0;
 };
 std::string data_of(const AutoTopUpPaused& event);
@@ -83,7 +83,7 @@ struct PriceChanged {
   std::string generation;  // "gen_..."
   std::vector<PriceChange> changes = {};
 };
-// More are counted, not named: a body stays small, as Standard Webhooks asks.
+// Further changes are only counted: bodies stay small, as Standard Webhooks recommends.
 inline constexpr std::size_t price_changes_named_max = 50;
 std::string data_of(const PriceChanged& event);
 
@@ -93,7 +93,7 @@ struct EndpointTest {
 };
 std::string data_of(const EndpointTest& event);
 
-// The body of its webhooks, the same bytes at every try. `data` is a JSON object.
+// Returns the body of its webhooks, the same bytes at every try. `data`: a JSON object.
 std::string body_of(EventType type, std::int64_t happened_at_ms, std::string_view data);
 
 }  // namespace turnpike::notices

@@ -21,7 +21,7 @@ Error no_delivery() {
           "The billing account has no notification delivery with this id."};
 }
 
-// What the store found, or that it is not there.
+// Returns the value that the store found, or the error `absent`.
 template <class T>
 Result<T, Error> found_or(Result<std::optional<T>, Error> answer, Error absent) {
   if (!answer.ok()) return std::move(answer).error();
@@ -86,7 +86,7 @@ Office::Answer<Delivery> Office::test(std::string_view account_id, std::string_v
 
 Office::Answer<DeliveryPage> Office::deliveries(DeliveryQuery query) const {
   const std::size_t wanted = query.limit;
-  ++query.limit;  // one more tells whether there is one
+  ++query.limit;  // one more tells whether a next page exists
   auto list = ask([&] { return parts_.store.deliveries(query); });
   if (!list.ok()) return std::move(list).error();
   DeliveryPage page{*std::move(list), false};

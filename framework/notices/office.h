@@ -1,6 +1,6 @@
-// Office: what members of an account do about its notifications: endpoints, their secrets and
-// tests, deliveries, the threshold. Who may do it is judged before, by membership, and for changes
-// again in the store's transaction.
+// Office: the actions of members on an account's notifications: endpoints, their secrets and tests,
+// deliveries, the threshold. The caller has checked the membership; the store checks it again in
+// the transaction of a change.
 //
 // Owned by app/; called on fibers of any loop, which it suspends: the store is asked on the
 // blocking pool.
@@ -22,7 +22,7 @@
 
 namespace turnpike::notices {
 
-// The secret is shown to who made it, and to nobody again.
+// The secret is shown once, to its creator.
 struct WithSecret {
   Endpoint endpoint;
   std::string secret;  // "whsec_..."
@@ -37,7 +37,7 @@ class Office {
  public:
   template <class T>
   using Answer = Result<T, base::Error>;
-  // All outlive it.
+  // All parts outlive the office.
   struct Parts {
     NoticeStore& store;
     runtime::BlockingPool& pool;
@@ -47,10 +47,12 @@ class Office {
   explicit Office(Parts parts);
 
   [[nodiscard]] Answer<std::vector<Endpoint>> endpoints(std::string_view account_id) const;
-  // REQUIRES: the wish has a URL. notification.endpoint_invalid, notification.too_many_endpoints.
+  // REQUIRES: the wish has a URL. Errors: notification.endpoint_invalid,
+  // notification.too_many_endpoints.
   [[nodiscard]] Answer<WithSecret> create(std::string_view account_id, const EndpointWish& wish,
                                           const identity::Actor& actor) const;
-  // The next ones: notification.endpoint_not_found, where the account has none with this id.
+  // Error of the functions below: notification.endpoint_not_found, if the account has no endpoint
+  // with this id.
   [[nodiscard]] Answer<Endpoint> change(std::string_view account_id, std::string_view id,
                                         const EndpointWish& wish,
                                         const identity::Actor& actor) const;
@@ -69,7 +71,7 @@ class Office {
                                            const identity::Actor& actor) const;
 
  private:
-  // notification.unavailable: the pool is full, and nothing was begun.
+  // Error notification.unavailable: the pool is full, and the work was not started.
   template <class F>
   [[nodiscard]] auto ask(F&& work) const -> std::invoke_result_t<F> {
     std::optional<std::invoke_result_t<F>> answer;

@@ -17,7 +17,7 @@ using runtime::Deadline;
 constexpr std::uint32_t works_max = 4;
 constexpr std::uint32_t works_waiting_max = 64;
 constexpr std::uint32_t connect_ms_max = 5'000;
-constexpr std::int64_t lease_ms = 60'000;  // longer than a request and what is written after it
+constexpr std::int64_t lease_ms = 60'000;  // longer than a request and its record take
 constexpr std::int64_t accounts_each_ms = 5'000;
 constexpr std::int64_t sweep_each_ms = 3'600'000;
 
@@ -36,7 +36,7 @@ class DeliveryCall final : public Call {
   const Deadline deadline_ = Deadline::after_ms(Sender::request_ms_max);
 };
 
-// Seconds; a date is not understood, and then the schedule alone counts.
+// Reads seconds; a date is ignored, and then only the schedule counts.
 std::int64_t retry_after_ms_of(std::string_view value) {
   std::uint32_t seconds = 0;
   const auto [rest, problem] = std::from_chars(value.data(), value.data() + value.size(), seconds);
@@ -63,7 +63,7 @@ class ReplyHeadSink final : public HttpSink {
   Attempt attempt_;
 };
 
-// No more than a stranger may learn of the network here.
+// The text reveals no more of the network than an unauthenticated client may learn.
 std::string problem_of(const Failure& failure) {
   switch (failure.kind) {
     case FailureKind::timeout:
@@ -120,7 +120,7 @@ void Sender::send(const DueDelivery& delivery) {
   std::uint32_t chance = 0;
   parts_.random.fill({reinterpret_cast<std::uint8_t*>(&chance), sizeof chance});
   const auto finished = ask([&] { return parts_.store.finish(delivery, attempt, chance); });
-  if (!finished.ok()) return report("finish a delivery", finished.error());  // its lease ends
+  if (!finished.ok()) return report("finish a delivery", finished.error());  // its lease expires
   if (attempt.is_cut) return;
   parts_.metrics
       .counter("turnpike_notification_attempts_total",

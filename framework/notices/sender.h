@@ -1,11 +1,11 @@
-// Sender: sends deliveries that are due and writes down what the receivers said; and makes the
-// scans that find events which nobody writes down when they happen. All nodes of a deployment do,
-// each delivery and each scan by one at a time.
+// Sender: sends due deliveries and records the replies of the receivers; and runs the scans for
+// events that no transaction writes when they happen. All nodes of a deployment do so; each
+// delivery and each scan is leased to one at a time.
 //
-// A request is one POST of Standard Webhooks 1.0, to the address that the wire's client judged
-// (wire/client.h): public ones alone, unless the operator allows others; redirects are not
-// followed, which the specification advises. Bodies of replies are not read. Log lines name
-// endpoints by their ids and hosts: a URL may hold a token.
+// A request is one POST of Standard Webhooks 1.0, to an address that the wire's client accepted
+// (wire/client.h): only public ones, unless the operator allows others; redirects are not followed,
+// as the specification advises. Bodies of replies are not read. Log lines name endpoints by their
+// ids and hosts: a URL may hold a token.
 //
 // Owned by app/; its functions are called on fibers of one loop, several at once.
 #pragma once
@@ -30,7 +30,7 @@ class Sender {
   static constexpr std::int64_t request_ms_max = 15'000;
   static constexpr std::int64_t kept_ms = 30 * 24 * 3'600'000ll;
 
-  // All outlive it.
+  // All parts outlive the sender.
   struct Parts {
     NoticeStore& store;
     runtime::BlockingPool& pool;
@@ -43,12 +43,13 @@ class Sender {
   };
   explicit Sender(Parts parts);
 
-  // Up to `most` that are due, leased.
+  // Leases up to `most` due deliveries.
   [[nodiscard]] std::vector<DueDelivery> take(std::uint32_t most);
-  // Sends one and writes down what became of it. A fiber that is cancelled meanwhile gives it back.
+  // Sends a delivery and records the outcome. A fiber that is cancelled meanwhile releases the
+  // lease.
   void send(const DueDelivery& delivery);
-  // Whatever scans are due. `prices`: of the program in service, where they may be others than
-  // those that were given last; true: they are noted.
+  // Runs the scans that are due. `prices`: of the program in service, if they may differ from the
+  // last ones; true: they are noted.
   bool scan(std::string_view generation, const std::vector<RoutePrice>* prices);
 
  private:

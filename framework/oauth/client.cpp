@@ -25,8 +25,8 @@ Error bad_uris(std::string message) {
   return {ErrorCode::oauth_invalid_redirect_uri, std::move(message)};
 }
 
-// Controls, and the marks that turn text around (Unicode TR 9), with which a name could look like
-// another.
+// Refuses control characters and bidirectional marks (Unicode TR 9), which could make a name look
+// like another.
 bool is_plain_text(std::string_view text) {
   constexpr std::array<std::string_view, 11> turning = {"\u200E", "\u200F", "\u202A", "\u202B",
                                                         "\u202C", "\u202D", "\u202E", "\u2066",
@@ -50,7 +50,7 @@ Result<std::string, Error> read_text(const Json& body, const char* name, std::si
   return *text;
 }
 
-// Whether a list that may be missing names what this server does.
+// Returns the error if an optional list is present and lacks `needed`.
 std::optional<Error> fault_in_list(const Json& body, const char* name, std::string_view needed) {
   const auto found = body.find(name);
   if (found == body.end() || found->is_null()) return std::nullopt;
@@ -94,7 +94,7 @@ Result<ClientMetadata, Error> read_client_metadata(std::string_view json,
   auto uri = read_text(body, "client_uri", redirect_uri_bytes_max);
   if (!uri.ok()) return std::move(uri).error();
   if (!uri->empty() && (!uri->starts_with("https://") || fault_in_redirect_uri(*uri, rules))) {
-    uri = std::string();  // people are shown none; RFC 7591 section 2 lets a server leave it out
+    uri = std::string();  // left out: it is not shown; RFC 7591 section 2 allows that
   }
   if (auto fault = fault_in_list(body, "grant_types", "authorization_code")) return *fault;
   if (auto fault = fault_in_list(body, "response_types", "code")) return *fault;

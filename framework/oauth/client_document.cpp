@@ -22,7 +22,7 @@ base::Error bad_document(std::string what) {
           "The document at the client_id " + std::move(what) + "."};
 }
 
-// Behind the scheme. REQUIRES: it is a document's id.
+// Returns the URL behind the scheme. REQUIRES: `url` is a document's id.
 std::string_view authority_and_rest(std::string_view url) noexcept {
   return url.substr(url.find("//") + 2);
 }
@@ -32,12 +32,12 @@ std::string_view authority_of(std::string_view url) noexcept {
   return rest.substr(0, rest.find_first_of("/?"));
 }
 
-// The length of its host; the colons within the brackets of an address end none.
+// Returns the length of the host; colons within the brackets of an IPv6 address do not end it.
 std::size_t host_size(std::string_view authority) noexcept {
   return std::min(authority.find(':', authority.rfind(']') + 1), authority.size());
 }
 
-// RFC 3986 section 3.3; a dot may be written as an escape (section 6.2.2.2).
+// RFC 3986 section 3.3; a dot may be percent-encoded (section 6.2.2.2).
 bool is_dot_segment(std::string_view segment) noexcept {
   int dots = 0;
   while (!segment.empty()) {
@@ -59,7 +59,7 @@ bool has_dot_segment(std::string_view path) noexcept {
   return false;
 }
 
-// As a client of no other kind than ours: it says that it needs no secret.
+// Whether the document declares a public client, which needs no secret.
 bool does_without_secret(const Document& body) {
   const auto own = body.find("token_endpoint_auth_method");
   if (own != body.end() && *own == our_method) return true;
@@ -73,7 +73,7 @@ char lower(char c) noexcept {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
-// REQUIRES: `expected` is in lower case.
+// Compares without regard to case. REQUIRES: `expected` is in lower case.
 bool same_but_case(std::string_view text, std::string_view expected) noexcept {
   return std::equal(text.begin(), text.end(), expected.begin(), expected.end(),
                     [](char one, char two) { return lower(one) == two; });
@@ -86,7 +86,7 @@ bool is_document_id(std::string_view client_id) noexcept {
 }
 
 std::optional<std::string> fault_in_document_url(std::string_view url, bool takes_loopback) {
-  // http passes on loopback alone; neither user information nor a fragment does.
+  // http is accepted on loopback only; user information and fragments never.
   if (url.size() > document_url_bytes_max || !is_document_id(url)) {
     return "it is no https URL of at most " + std::to_string(document_url_bytes_max) + " bytes";
   }
@@ -105,7 +105,7 @@ std::optional<std::string> fault_in_document_url(std::string_view url, bool take
 
 bool is_document_nearby(std::string_view url) {
   const std::string_view rest = authority_and_rest(url);
-  // The same three names as for redirect URIs: what http may go to.
+  // The same three loopback names as for redirect URIs.
   return !fault_in_redirect_uri(std::string(http_begin).append(rest), {});
 }
 
@@ -150,7 +150,7 @@ std::int64_t document_kept_ms(std::string_view cache_control) noexcept {
     part.remove_prefix(max_age.size());
     if (part.starts_with('"')) part.remove_prefix(1);
     const auto read = std::from_chars(part.data(), part.data() + part.size(), kept_s);
-    // More digits than the number holds: as long as we let anybody.
+    // The number overflows: the document is kept for the longest time allowed.
     if (read.ec == std::errc::result_out_of_range) kept_s = document_kept_ms_max;
   }
   kept_s = std::clamp<std::int64_t>(kept_s, 0, document_kept_ms_max / 1'000);

@@ -38,7 +38,7 @@ Parts parts_of(std::string_view uri) noexcept {
   const std::size_t end = std::min(uri.find_first_of("/?"), uri.size());
   const std::string_view authority = uri.substr(0, end);
   parts.rest = uri.substr(end);
-  // The colon behind the brackets of an address, where there are some.
+  // The colon that follows the brackets of an IPv6 address, if there are any.
   const std::size_t port = authority.find(':', std::min(authority.find(']'), authority.size()));
   const std::size_t plain = authority.starts_with('[') ? port : authority.find(':');
   parts.has_port = plain != authority.npos;
@@ -47,7 +47,7 @@ Parts parts_of(std::string_view uri) noexcept {
   return parts;
 }
 
-// RFC 3986 section 2: what a URI is written with, but for '#', which begins a fragment.
+// The characters of URIs (RFC 3986 section 2), except '#', which begins a fragment.
 bool is_uri_text(std::string_view text) noexcept {
   for (std::size_t at = 0; at < text.size(); ++at) {
     const char c = text[at];
@@ -81,7 +81,7 @@ bool is_port(std::string_view text) noexcept {
   return port <= 65'535;
 }
 
-// A name, an IPv4 address, or an IPv6 address in brackets.
+// Accepts a name, an IPv4 address, or an IPv6 address in brackets.
 bool is_host(std::string_view host) noexcept {
   const bool is_address = host.starts_with('[');
   if (is_address) {

@@ -44,7 +44,7 @@ bool is_unreserved(char c) noexcept {
          std::string_view("-._~").find(c) != std::string_view::npos;
 }
 
-// RFC 7636 section 4.1.
+// The code_verifier of RFC 7636 section 4.1.
 bool is_verifier(std::string_view text) noexcept {
   return text.size() >= 43 && text.size() <= 128 &&
          std::all_of(text.begin(), text.end(), is_unreserved);
@@ -87,7 +87,7 @@ struct Unfit {
   std::string_view description;
 };
 
-// What of a request the client can mend.
+// Returns a mistake in the request that the client can fix.
 std::optional<Unfit> problem_of(const AuthorizeParameters& asked, bool is_ours) noexcept {
   if (asked.response_type.empty()) {
     return Unfit{ErrorCode::oauth_invalid_request, "response_type is missing"};
@@ -131,7 +131,7 @@ Result<Client, Error> Server::add_client(std::string_view json, std::string_view
   return parts_.grants.add_client(client);
 }
 
-// Where one of them is reached, none is counted up.
+// Counts a try against all ceilings; if one of them is reached, none is counted.
 Result<Unit, Error> Server::count(std::initializer_list<Ceiling> ceilings,
                                   std::string_view refusal) {
   for (const Ceiling& one : ceilings) {
@@ -182,7 +182,7 @@ Result<Client, Error> Server::find_client(std::string_view client_id) {
   return **std::move(client);
 }
 
-// Nobody is redirected for a client that is not known, so the person is told what is wrong.
+// An unknown client gets no redirect, so the person sees the error.
 Result<Client, Error> Server::find_asking_client(std::string_view client_id) {
   auto client = find_client(client_id);
   const bool is_taken = client.ok() && !client->is_stale &&
@@ -205,7 +205,7 @@ Result<std::string, Error> Server::authorize(const AuthorizeParameters& asked) {
   const auto client = find_asking_client(asked.client_id);
   if (!client.ok()) return client.error();
   const auto& registered = client->metadata.redirect_uris;
-  // The rules may have become narrower since it registered.
+  // The rules may have become stricter since the registration.
   const bool is_registered =
       !fault_in_redirect_uri(asked.redirect_uri, settings_.redirects) &&
       std::any_of(registered.begin(), registered.end(), [&](const std::string& uri) {
@@ -250,7 +250,7 @@ std::string Server::request_text(const AuthorizeParameters& asked) {
 Result<PendingRequest, Error> Server::read_request(std::string_view text) {
   const auto facts = crypto::verified_text(text, request_context, settings_.request_key);
   if (!facts) return ended_request();
-  const auto json = base::parse_json(*facts);  // it is of our own writing
+  const auto json = base::parse_json(*facts);  // signed by us, so it is valid JSON
   PendingRequest request;
   request.id = "oauth." + json.at("id").get<std::string>();
   request.expires_at_ms = json.at("until").get<std::int64_t>();
@@ -334,8 +334,8 @@ Result<Tokens, Error> Server::exchange_code(const TokenParameters& asked) {
   return Tokens{access.text, refresh.text, *valid_ms};
 }
 
-// Whoever lost the answer to a refresh, or refreshes in two processes at once, gets the successor
-// again. It can be read with the old token alone, which is stored nowhere.
+// A client that lost the reply to a refresh, or refreshes in two processes at once, gets the same
+// successor again. The successor is sealed with the old token, which is not stored anywhere.
 Result<Tokens, Error> Server::exchange_refresh(const TokenParameters& asked) {
   if (asked.refresh_token.empty()) return missing("refresh_token");
   const NewToken access = new_token(settings_.environment, parts_.random, TokenKind::access);

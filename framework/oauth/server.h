@@ -1,13 +1,12 @@
 // Server: the authorization server of the MCP endpoint (OAuth 2.1, RFC 6749, 7009, 7591, 7636, 8707
 // and 9207; docs/protocols.md, "OAuth"). A client registers, or is described by a document at the
-// URL that is its id, and sends a person's browser here; the person decides on the consent page of
-// the web host, and the client exchanges the code that it is answered with for tokens. What is
-// asked for travels in a signed text until the person decides, so a stranger's flood of requests
-// stores nothing. There are no scopes: a grant lets the client call what its account may call,
-// within its caps.
+// URL that is its id, and sends a person's browser here. The person decides on the consent page of
+// the web host, and the client exchanges the resulting code for tokens. The request is kept in a
+// signed text until the person decides, so a flood of unauthenticated requests stores nothing.
+// There are no scopes: a grant lets the client call what its account may call, within its caps.
 //
-// Owned by app/; safe for concurrent use. What asks the store blocks: call it from the blocking
-// pool or a plain Thread.
+// Owned by app/; safe for concurrent use. Functions that ask the store block: call them from the
+// blocking pool or a plain Thread.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +34,7 @@ struct Lifetimes {
   std::int64_t grant_ms = 180 * 24 * 3'600'000ll;
 };
 
-// The parameters of an authorization request, as they came; empty: missing.
+// The parameters of an authorization request, not validated yet; empty: missing.
 struct AuthorizeParameters {
   std::string_view response_type;
   std::string_view client_id;
@@ -47,7 +46,7 @@ struct AuthorizeParameters {
   std::string_view response_mode = {};
 };
 
-// An authorization request that a person can decide about.
+// An authorization request that awaits a person's decision.
 struct PendingRequest {
   std::string id;
   std::int64_t expires_at_ms = 0;
@@ -83,19 +82,19 @@ class Server {
   };
   struct Settings {
     identity::Environment environment = identity::Environment::development;
-    std::string issuer;       // base URL of the MCP host, without a slash at its end
+    std::string issuer;       // base URL of the MCP host, without a final slash
     std::string consent_url;  // of the web host's page
     std::string request_key;  // a secret that the nodes share
     RedirectRules redirects = {};
     Lifetimes lifetimes = {};
     bool takes_registrations = true;
-    bool takes_documents = true;  // clients whose id is the URL of a document
+    bool takes_documents = true;  // accepts clients whose id is the URL of a document
   };
-  // New clients: of one source in an hour, and of all in a minute. Both are wide, since the clients
-  // of one vendor come from few addresses.
+  // Bounds on new clients: of one source in an hour, and of all in a minute. Both are wide, since
+  // the clients of one vendor come from few addresses.
   static constexpr std::int64_t registrations_of_source_max = 60;
   static constexpr std::int64_t registrations_max = 600;
-  // Documents fetched, of one host and of all, in a minute.
+  // Bounds on fetched documents in a minute: of one host, and of all hosts.
   static constexpr std::int64_t fetches_of_host_max = 30;
   static constexpr std::int64_t fetches_max = 600;
 
@@ -103,25 +102,25 @@ class Server {
 
   [[nodiscard]] const Settings& settings() const noexcept { return settings_; }
 
-  // `source`: who registers, as throttles know them. oauth.invalid_redirect_uri,
+  // `source`: the key of the throttle for this registration. Errors: oauth.invalid_redirect_uri,
   // oauth.invalid_client_metadata, auth.throttled, auth.method_disabled.
   [[nodiscard]] Result<Client, base::Error> add_client(std::string_view json,
                                                        std::string_view source);
 
-  // Whether the document of this client must be fetched before authorize(): it is not known, or
-  // what is known of it is too old. It counts as fetched from here on. False also for what is no
-  // document's id. oauth.invalid_request: nothing is fetched from such a URL. auth.throttled.
+  // Whether the document of this client must be fetched before authorize(): it is unknown or
+  // expired. Each true counts as a fetch. False also for an id that is not a document's. Errors:
+  // oauth.invalid_request (such a URL is not fetched), auth.throttled.
   [[nodiscard]] Result<bool, base::Error> wants_document(std::string_view client_id);
-  // What came from there. As read_client_document().
+  // Stores the fetched document. Errors: those of read_client_document().
   [[nodiscard]] Result<Unit, base::Error> keep_document(std::string_view client_id,
                                                         const FetchedDocument& document);
 
-  // The URL where the browser goes next: the consent page, or back to the client with why not.
-  // Error: no client may be answered, so the person is told.
+  // Returns the URL to redirect the browser to: the consent page, or the client with an error.
+  // Error: no client may be redirected to, so the person sees it.
   [[nodiscard]] Result<std::string, base::Error> authorize(const AuthorizeParameters& asked);
-  // oauth.request_ended: it is too old, or not of this server's making.
+  // Error oauth.request_ended: the request is expired, or not signed by this server.
   [[nodiscard]] Result<PendingRequest, base::Error> read_request(std::string_view text);
-  // The URL of the answer. As GrantStore::approve().
+  // Returns the redirect URL with the code. Errors: those of GrantStore::approve().
   [[nodiscard]] Result<std::string, base::Error> approve(const PendingRequest& request,
                                                          std::string_view account_id,
                                                          const identity::SpendCaps& caps,
@@ -129,20 +128,20 @@ class Server {
   [[nodiscard]] Result<std::string, base::Error> deny(const PendingRequest& request,
                                                       const identity::Actor& actor);
 
-  // oauth.invalid_request, oauth.invalid_client, oauth.invalid_grant, oauth.invalid_target,
+  // Errors: oauth.invalid_request, oauth.invalid_client, oauth.invalid_grant, oauth.invalid_target,
   // oauth.unsupported_grant_type.
   [[nodiscard]] Result<Tokens, base::Error> exchange(const TokenParameters& asked);
-  // Whatever the token is, it is worth nothing after it. oauth.invalid_request,
+  // After success the token is invalid, whether or not it existed. Errors: oauth.invalid_request,
   // oauth.invalid_client.
   [[nodiscard]] Result<Unit, base::Error> revoke(std::string_view token,
                                                  std::string_view client_id);
 
-  // RFC 8414 section 2.
+  // The metadata of RFC 8414 section 2.
   [[nodiscard]] std::string metadata_json() const;
 
  private:
   [[nodiscard]] Result<Client, base::Error> find_client(std::string_view client_id);
-  // Of one client to authorize(): one that a document describes is unknown once that is too old.
+  // Finds a client for authorize(): a client whose document has expired is unknown.
   [[nodiscard]] Result<Client, base::Error> find_asking_client(std::string_view client_id);
   struct Ceiling {
     std::string key;

@@ -57,7 +57,7 @@ Assets::Assets(const std::map<std::string, std::string>& files) {
     std::string etag = catalog::etag_of(body);
     std::string version = etag.substr(1, 8);
     std::string brotli_etag = "\"br-" + etag.substr(1);
-    // Fonts and pictures are compressed already.
+    // Fonts and pictures are already compressed.
     const bool is_text = type->starts_with("text/") || *type == "image/svg+xml";
     assets_.emplace(name, Asset{*type, body, is_text ? brotli_of(body) : std::string(),
                                 std::move(etag), std::move(brotli_etag), std::move(version)});

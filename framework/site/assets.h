@@ -1,6 +1,6 @@
 // Assets: the files that pages load: style sheet, scripts, fonts, logo. Read into memory at start
-// or reload and compressed once; a page names one with a digest of its bytes, so browsers may keep
-// it for good. Immutable after reading; any Thread.
+// or reload and compressed once. Pages name an asset with a digest of its bytes, so browsers may
+// cache it forever. Immutable after reading; any Thread.
 #pragma once
 
 #include <map>
@@ -12,7 +12,7 @@ namespace turnpike::site {
 struct Asset {
   std::string_view content_type;
   std::string body;
-  std::string brotli;   // empty: it would not be smaller
+  std::string brotli;   // empty: not smaller than body
   std::string etag;     // with its quotes
   std::string brotli_etag;
   std::string version;  // 8 hex digits of the body's digest
@@ -20,22 +20,22 @@ struct Asset {
 
 class Assets {
  public:
-  // `files`: bytes by name below /assets/, such as "fonts/overpass.woff2". Names of a kind that
-  // browsers are not told of (no known extension) are left out.
+  // `files`: bytes by name below /assets/, such as "fonts/overpass.woff2". Names without a known
+  // extension are left out, since their media type is unknown.
   explicit Assets(const std::map<std::string, std::string>& files);
 
-  // Null: there is none.
+  // Null: there is no such asset.
   [[nodiscard]] const Asset* find(std::string_view name) const noexcept;
-  // The text with every "/assets/NAME" in quotes as "/assets/NAME?v=VERSION".
+  // Returns the text with every quoted "/assets/NAME" replaced by "/assets/NAME?v=VERSION".
   [[nodiscard]] std::string with_versions(std::string_view text) const;
 
  private:
   std::map<std::string, Asset, std::less<>> assets_;
 };
 
-// Brotli (RFC 7932) at its best; empty: it would not be smaller.
+// Compresses with Brotli (RFC 7932) at its highest quality; empty: the result would not be smaller.
 std::string brotli_of(std::string_view text);
-// The same fast enough for what is made while somebody waits.
+// The same at a lower quality, for pages that are rendered while a request waits.
 std::string fast_brotli_of(std::string_view text);
 
 }  // namespace turnpike::site

@@ -24,7 +24,7 @@ bool is_date(std::string_view text) noexcept {
   return true;
 }
 
-// Small letters, digits, dots, dashes and underscores, in segments.
+// Whether the name has only segments of lower-case letters, digits, dots, dashes and underscores.
 bool is_fit_for_paths(std::string_view name) noexcept {
   return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.' ||
@@ -38,7 +38,7 @@ struct Split {
   int first_line = 0;  // of the Markdown
 };
 
-// Nothing: the file does not begin with front matter that ends.
+// Nothing: the file has no front matter, or its front matter does not end.
 std::optional<Split> split_of(std::string_view text) {
   constexpr std::string_view mark = "---\n";
   if (!text.starts_with(mark)) return std::nullopt;
@@ -124,7 +124,7 @@ class FrontMatter {
   int line_ = 2;
 };
 
-// Nothing: the file is no page, or has a mistake.
+// Nothing: the file is not a page, or has a mistake.
 std::optional<AuthoredPage> read_page(const SiteFile& file, AuthoredPage page, Problems& problems) {
   const std::size_t before = problems.size();
   auto split = split_of(file.text);
@@ -159,7 +159,7 @@ std::optional<AuthoredPage> read_page(const SiteFile& file, AuthoredPage page, P
   return page;
 }
 
-// "`developers/index`" is "/developers".
+// "`developers/index`" becomes "/developers".
 std::string path_of(std::string_view name) {
   std::string path = "/" + std::string(name.substr(0, name.size() - 3));
   if (path == "/index") return "/";
@@ -227,8 +227,8 @@ void Authored::take(const SiteFile& file, AuthoredPage page, Problems& problems)
   auto read = read_page(file, std::move(page), problems);
   if (!read) return;
   if (read->removal != Removal::none) {
-    // An upgrade may take a page away that the overlay removes, or give it another name, at which
-    // it would be back: so that is told.
+    // An upgrade may rename or remove the page that the overlay removes. After a rename the page
+    // would reappear under its new name, so the dangling removal is reported.
     if (!file.replaces) {
       problems.push_back(problem_at(file.place, 1, "there is no page of this name to remove"));
     } else if (read->path == "/") {
@@ -245,7 +245,7 @@ void Authored::take(const SiteFile& file, AuthoredPage page, Problems& problems)
 
 void Authored::remove() {
   for (const AuthoredPage& removal : removals_) {
-    if (removal.path.empty()) continue;  // the page of providers: it was never taken
+    if (removal.path.empty()) continue;  // the common page of providers: never read
     removed_.insert(removal.path);
     if (removal.removal != Removal::all) continue;
     const std::string below = removal.path + "/";

@@ -14,8 +14,8 @@ constexpr std::string_view negotiated[] = {"/",           "/about",    "/contact
                                            "/developers", "/products", "/pricing"};
 constexpr std::string_view of_products = "/products/";
 
-// As it is where code is shown or no Markdown is read; else escaped, where anything in it means
-// something.
+// Returns the text unchanged within code or where Markdown is not parsed; otherwise escaped, if any
+// character could be special.
 std::string shown_text(std::string_view text, bool is_plain) {
   std::string plain(text);
   std::replace_if(plain.begin(), plain.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
@@ -30,7 +30,7 @@ std::string shown_text(std::string_view text, bool is_plain) {
 
 enum class Reading : std::uint8_t { markdown, plain };
 
-// Fills one page, and tells what is wrong with it and what the operator must say.
+// Fills one page, and reports its mistakes and the values that the operator must still set.
 class PageFiller final : public PieceFiller {
  public:
   PageFiller(const LiveContext& context, const AuthoredPage& page, Reading reading,
@@ -125,7 +125,7 @@ std::string section_of(std::string_view path) {
   return "Pages";
 }
 
-// Without its Markdown.
+// Returns the page without its Markdown.
 MarkdownPage card_of(const AuthoredPage& page, std::string path, const LiveContext& context) {
   MarkdownPage card;
   card.title = filled_text(page.title, context, page);
@@ -200,7 +200,7 @@ std::vector<MarkdownPage> AuthoredPages::list(const Site& site, const Facts& fac
 
 namespace {
 
-// Paths beside those of pages that a link may name: of this host, and what it redirects.
+// Other paths that a link may name: those of this host and its redirects.
 constexpr std::string_view other_paths[] = {
     "/login",        "/account",       "/dashboard",    "/sign-up",   "/llms.txt",
     "/llms-full.txt", "/developers/llms.txt", "/sitemap.xml", "/robots.txt", "/openapi.json",
@@ -208,7 +208,7 @@ constexpr std::string_view other_paths[] = {
 constexpr std::string_view other_folders[] = {"/dashboard/", "/discovery/", "/docs/", "/login/",
                                               "/.well-known/", "/v1/"};
 
-// Values are filled in and live parts are left away, so that lines stay where they are.
+// Fills in values and drops live parts, so that line numbers stay.
 class LinkFiller final : public PieceFiller {
  public:
   explicit LinkFiller(PageFiller& values) : values_(values) {}
@@ -235,7 +235,7 @@ class SiteCheck {
     for (const auto& [page, text] : texts_) check(*page, text);
   }
 
-  // Links into the catalog alone.
+  // Checks only links into the catalog.
   void run_on(const registry::Program& program) {
     for (const auto& [page, text] : texts_) {
       for (const MarkdownLink& link : links_of(text)) {
@@ -285,11 +285,11 @@ class SiteCheck {
     return url.substr(0, std::min(url.find('#'), url.find('?')));
   }
 
-  // True also where the path is none of the catalog's.
+  // Also true for paths outside of the catalog.
   static bool leads_into(const registry::Program& program, std::string_view path) {
     constexpr std::string_view markdown = ".md";
     constexpr std::string_view of_directory = "/discovery/";
-    if (path.ends_with(".json")) return true;  // documents, which there always are
+    if (path.ends_with(".json")) return true;  // documents, which always exist
     if (path.ends_with(markdown)) path.remove_suffix(markdown.size());
     if (path.starts_with(of_products)) {
       const std::string_view key = path.substr(of_products.size());
@@ -301,7 +301,7 @@ class SiteCheck {
 
   void check(const AuthoredPage& page, const MarkdownLink& link, const std::string& text) {
     const std::string_view url = link.url;
-    if (url.find(':') != url.npos && !url.starts_with('/')) return;  // of another host, or mail
+    if (url.find(':') != url.npos && !url.starts_with('/')) return;  // of another host, or mailto
     const std::size_t hash = url.find('#');
     const std::string_view path = path_in(url);
     const std::string_view anchor = hash == url.npos ? std::string_view() : url.substr(hash + 1);

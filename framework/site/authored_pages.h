@@ -1,5 +1,5 @@
-// AuthoredPages: the pages and posts of site/ as a source of pages, their values and live parts
-// filled in; and what is wrong with them.
+// AuthoredPages: the pages and posts of site/ as a source of pages, with values and live parts
+// filled in; and the check of these pages.
 //
 // Owned by app/, outlives the hosts; stateless but for its settings; any Thread.
 #pragma once
@@ -27,16 +27,16 @@ class AuthoredPages final : public PageSource {
   const LiveSettings settings_;
 };
 
-// Whether Accept chooses the form of the page at that path.
+// Whether the page at that path is negotiated by Accept.
 bool is_negotiated_path(std::string_view path) noexcept;
 
-// Whatever a page holds that cannot be: layouts, values, live parts and options that there are not,
-// links within the site that lead nowhere.
+// Returns the mistakes of pages: unknown layouts, values, live parts and options, and dead links
+// within the site.
 Problems problems_of(const Site& site);
-// Links of pages to products and into the directory that lead nowhere once this program is
-// installed. A reload does not ask: what providers there are changes without the pages.
+// Returns the links of pages to products and into the directory that are dead with this program. A
+// reload does not check them, since the set of providers changes independently of the pages.
 Problems dead_links_to_catalog(const Site& site, const registry::Program& program);
-// What the operator must still say in the pages of this site.
+// Returns the values that the operator must still set in the pages of this site.
 Problems unfilled_marks(const Site& site);
 
 }  // namespace turnpike::site

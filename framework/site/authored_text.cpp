@@ -1,4 +1,4 @@
-// The scan of a page's Markdown for values and live parts.
+// Scans the Markdown of a page for values and live parts.
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -10,7 +10,7 @@ namespace turnpike::site {
 namespace {
 
 struct Fence {
-  char mark = 0;  // 0: this line opens none
+  char mark = 0;  // 0: the line opens no fence
   std::size_t length = 0;
   std::string_view info;
 };
@@ -26,7 +26,7 @@ std::string_view trimmed_text(std::string_view text) noexcept {
   return text.substr(begin, text.find_last_not_of(" \t\r") + 1 - begin);
 }
 
-// CommonMark section 4.5.
+// Fenced code blocks: CommonMark section 4.5.
 Fence fence_of(std::string_view line) noexcept {
   const std::string_view text = without_indent(line);
   if (text.empty() || (text.front() != '`' && text.front() != '~')) return {};
@@ -97,7 +97,7 @@ class Scan {
                           .line = line_});
   }
 
-  // Code within a line, between as many backticks on both sides, may go on in the next line of the
+  // A code span, between equal numbers of backticks, may continue in the next line of the
   // paragraph.
   void add_text(std::string_view line) {
     while (!line.empty()) {
@@ -145,9 +145,9 @@ class Scan {
 
   PieceFiller& filler_;
   std::string out_;
-  Fence fence_;               // that is open
-  bool is_in_part_ = false;   // and is a live part
-  std::size_t open_code_ = 0;  // backticks that a span of code began with
+  Fence fence_;               // the open fence
+  bool is_in_part_ = false;   // the open fence is a live part
+  std::size_t open_code_ = 0;  // backticks that opened the code span
   int line_ = 0;
   int part_line_ = 0;
 };

@@ -14,11 +14,11 @@ namespace {
 constexpr double text_contrast_min = 4.5;
 constexpr double edge_contrast_min = 3.0;
 
-// What site/assets/site.css has as grounds.
+// The background colours in site/assets/site.css.
 constexpr std::string_view light_grounds[] = {"#F7F6F2", "#FFFFFF", "#ECEAE3"};
 constexpr std::string_view dark_grounds[] = {"#121517", "#1A1E21", "#0C0E10"};
 
-// Relative luminance (WCAG 2.2); negative: no colour.
+// Relative luminance (WCAG 2.2); negative: `colour` is not a colour.
 double luminance_of(std::string_view colour) noexcept {
   if (colour.size() != 7 || colour.front() != '#') return -1;
   std::array<double, 3> parts{};

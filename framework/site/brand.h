@@ -1,6 +1,5 @@
-// Brand: whose gateway the pages, mails and documents speak for. Set by the operator; nothing shown
-// to callers has another name in it, unless the operator wants "powered by" there. Values; any
-// Thread.
+// Brand: the operator's name and look in pages, mails and documents. Callers see no other name,
+// except in "powered by", if the operator enables that. Values; any Thread.
 #pragma once
 
 #include <optional>
@@ -10,11 +9,11 @@
 
 namespace turnpike::site {
 
-// "#0B5D3B" each.
+// Each is in the form "#0B5D3B".
 struct BrandColours {
-  std::string sign = "#0B5D3B";     // the ground of signs and buttons
-  std::string on_sign = "#FFFFFF";  // text on it
-  std::string lane = "#F2B705";     // paint: stripes and the ring around what has the focus
+  std::string sign = "#0B5D3B";     // background of signs and buttons
+  std::string on_sign = "#FFFFFF";  // text on `sign`
+  std::string lane = "#F2B705";     // stripes, and the focus ring
   std::string link_light = "#0B5D3B";
   std::string link_dark = "#5FCF9A";
 };
@@ -26,23 +25,23 @@ struct BrandLink {
 
 struct Brand {
   std::string name = "Turnpike";
-  std::string legal_name = {};  // who is liable; empty: not said yet
+  std::string legal_name = {};  // the liable entity; empty: not configured
   std::string tagline = "Pay-per-call access to third-party data.";
-  std::string logo = {};  // the path of an SVG file; empty: the name alone
+  std::string logo = {};  // path of an SVG file; empty: only the name
   BrandColours colours = {};
-  std::string contact = {};  // an e-mail address or a URL; empty: not said yet
-  std::vector<BrandLink> links = {};  // at the foot of every page
+  std::string contact = {};  // e-mail address or URL; empty: not configured
+  std::vector<BrandLink> links = {};  // in the footer of every page
   bool powered_by = false;
 };
 
-// The first pair of colours that people could not tell apart or read, as a sentence that names the
-// colour and its contrast (WCAG 2.2: 4.5:1 for text, 3:1 for edges); none: all are good.
+// Returns a sentence on the first pair of colours with too little contrast, with the colour and its
+// contrast (WCAG 2.2: 4.5:1 for text, 3:1 for edges); none: all are readable.
 std::optional<std::string> unreadable_colour(const BrandColours& colours);
 
-// The ratio of WCAG 2.2, 1 to 21; 0: one of them is no colour such as "#0B5D3B".
+// Returns the contrast ratio of WCAG 2.2, 1 to 21; 0: one is not a colour such as "#0B5D3B".
 double contrast_of(std::string_view one, std::string_view other) noexcept;
 
-// Style sheet that sets what the colours of the brand replace; empty: all are the defaults.
+// Returns a style sheet that overrides colours; empty: all are the defaults.
 std::string theme_css(const BrandColours& colours);
 
 }  // namespace turnpike::site

@@ -18,13 +18,13 @@ constexpr std::string_view word_kinds[] = {"categories", "chains", "topics"};
 constexpr std::size_t comparisons_listed_max = 1'000;
 constexpr std::size_t listed_for_models_max = 200;
 
-// One of the pages of a list, as its path names it.
+// A page of a list, as its path names it.
 struct ListedPage {
   SourceList list;
   std::size_t number = 1;
 };
 
-// "2", without a leading zero; 0: it is no number of a page.
+// Reads "2", without a leading zero; 0: `text` is not a page number.
 std::size_t page_number(std::string_view text) noexcept {
   std::size_t number = 0;
   if (text.empty() || text.front() == '0') return 0;
@@ -32,7 +32,7 @@ std::size_t page_number(std::string_view text) noexcept {
   return problem == std::errc{} && end == text.data() + text.size() ? number : 0;
 }
 
-// A path below a list: "" is its first page, "/page/2" the second.
+// Reads a path below a list: "" is its first page, "/page/2" the second.
 std::size_t page_in(std::string_view rest) noexcept {
   constexpr std::string_view page = "/page/";
   if (rest.empty()) return 1;
@@ -43,7 +43,7 @@ std::size_t count_in(const DirectoryFacts& from, const SourceList& list) noexcep
   return list.providers == nullptr ? from.program().providers().size() : list.providers->size();
 }
 
-// Whether there is such a page, first pages under both of their names.
+// Returns the list page at `path`; a first page has two paths. Nothing: there is no such page.
 std::optional<ListedPage> list_at(const DirectoryFacts& from, std::string_view path) {
   if (path.starts_with(sources_path)) {
     const std::size_t number = page_in(path.substr(sources_path.size()));
@@ -79,8 +79,8 @@ bool is_comparable(const registry::Program& program, std::uint32_t one, std::uin
 
 using Pair = std::pair<std::uint32_t, std::uint32_t>;
 
-// The providers that a path compares, in its order. Keys may hold the word between them, so the
-// first split that names two of one category counts.
+// Returns the providers that a comparison's path names, in its order. Keys may contain the
+// separator, so the first split into two keys of one category counts.
 std::optional<Pair> compared_at(const registry::Program& program, std::string_view path) {
   if (!path.starts_with(compare_prefix)) return std::nullopt;
   const std::string_view names = path.substr(compare_prefix.size());

@@ -1,9 +1,9 @@
 // Directory: the pages below /discovery: every provider of the registry as a source of data, by
-// category, chain and topic, and two of one category beside each other. Made of the program in
-// service and the board of the newest round whenever somebody asks, since there are as many
-// comparisons as pairs; an index of each is kept as long as it is the one in service.
+// category, chain and topic, and comparisons of two providers of one category. Pages are rendered
+// on request from the program in service and the board of the newest round, since there are as many
+// comparisons as pairs. An index of each is kept as long as it is in service.
 //
-// No page grows with the registry: what does not fit is on further pages, or counted with a link.
+// No page grows with the registry: further entries are on further pages, or counted with a link.
 // All texts of providers are escaped.
 //
 // Owned by app/, outlives the hosts; any Thread (a short lock, never held while rendering).
@@ -28,14 +28,14 @@ class Directory final : public PageSource {
   Directory(const Directory&) = delete;
   Directory& operator=(const Directory&) = delete;
 
-  // Whether the path leads to a page, at once or by moved_to(), when this program is installed.
+  // Whether the path leads to a page, directly or by moved_to(), with this program.
   [[nodiscard]] static bool has(const registry::Program& program, std::string_view path);
 
   [[nodiscard]] std::optional<MarkdownPage> find(const Site& site, const Facts& facts,
                                                  std::string_view path) const override;
-  // First pages of lists, and comparisons in the other order.
+  // Redirects of first pages of lists, and of comparisons in reverse order.
   [[nodiscard]] std::string moved_to(const Facts& facts, std::string_view path) const override;
-  // Of the comparisons the first 1,000.
+  // Lists only the first 1,000 comparisons.
   [[nodiscard]] std::vector<MarkdownPage> list(const Site& site,
                                                const Facts& facts) const override;
 

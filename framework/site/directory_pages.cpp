@@ -27,8 +27,8 @@ std::string one_line(std::string_view text) {
   return line;
 }
 
-// Addresses from the registry are of RFC 3986, so no "<" or ">" ends one early; what Markdown would
-// read as an entity is written as one.
+// URLs from the registry conform to RFC 3986, so they contain no "<" or ">"; "&", which Markdown
+// could read as an entity, is escaped.
 std::string link(const std::string& text, std::string_view url) {
   std::string destination;
   for (const char c : url) {
@@ -101,7 +101,7 @@ void add_row(std::string& out, std::initializer_list<std::string_view> cells) {
 // ---- words
 
 struct Words {
-  std::string_view kind;  // of the path
+  std::string_view kind;  // the segment in the path
   std::string_view heading;
   std::string_view column;
   const ProvidersByWord& words;
@@ -111,7 +111,7 @@ std::string word_path(std::string_view kind, std::string_view word) {
   return "/discovery/" + std::string(kind) + "/" + std::string(word);
 }
 
-// Words of addresses mean nothing in Markdown, where they stand within a line.
+// The words of paths have no special characters of Markdown within a line.
 std::string linked_word(std::string_view kind, std::string_view word) {
   return "[" + std::string(word) + "](" + word_path(kind, word) + ")";
 }
@@ -172,7 +172,7 @@ std::vector<std::uint32_t> providers_on(const DirectoryFacts& from, const Source
   return shown;
 }
 
-// How many sources work, as the headline of the first page says.
+// Returns the headline of the first page: how many sources work.
 std::string judgement(const DirectoryFacts& from) {
   const auto count = static_cast<std::uint32_t>(from.program().providers().size());
   std::uint32_t working = 0;
@@ -235,7 +235,7 @@ void add_operation(std::string& out, const DirectoryFacts& from, const registry:
   if (operation.price && program.is_sold_per_call(operation)) {
     price += or_per_call(*program.lane_terms());
   }
-  // What is blocked keeps its terms, as in the catalog; its state stands beside them.
+  // A blocked operation keeps its terms, as in the catalog; its state is shown beside them.
   const std::string free = free_of(from, route.free_policy);
   std::string free_of_charge = no_charge_text(operation.no_charge_when);
   if (free_of_charge.empty()) free_of_charge = nothing;
@@ -280,7 +280,7 @@ void add_operations(std::string& out, const DirectoryFacts& from, std::uint32_t 
                            ".\n");
 }
 
-// Links to comparisons with others of the category, those next to it first in order of keys.
+// Adds links to comparisons with other providers of the category, nearest keys first.
 void add_comparisons(std::string& out, const DirectoryFacts& from, std::uint32_t provider) {
   const auto& providers = from.program().providers();
   const registry::Provider& own = providers[provider];
@@ -294,7 +294,7 @@ void add_comparisons(std::string& out, const DirectoryFacts& from, std::uint32_t
   const auto place = static_cast<std::size_t>(own_place - peers.begin());
   constexpr std::size_t shown_max = sources_on_a_page;
   const std::size_t count = std::min(peers.size() - 1, shown_max);
-  // A window of `count` others around its own place.
+  // A window of `count` others around the provider.
   std::size_t begin = place > count / 2 ? place - count / 2 : 0;
   begin = std::min(begin, peers.size() - 1 - count);
   for (std::size_t at = begin; at <= begin + count; ++at) {
@@ -323,7 +323,7 @@ Column column_of(const DirectoryFacts& from, std::uint32_t provider) {
           figures_of_provider(from, provider)};
 }
 
-// What of all offered operations costs nothing although it succeeds: each condition once.
+// Returns the conditions under which offered operations are free although they succeed, each once.
 std::string not_charged(const DirectoryFacts& from, const ListedProvider& listed) {
   registry::NoCharges all;
   const std::size_t looked_at = std::min(listed.routes.size(), routes_on_a_page);

@@ -12,9 +12,9 @@ namespace turnpike::site {
 
 inline constexpr std::size_t sources_on_a_page = 24;
 inline constexpr std::size_t routes_on_a_page = 50;
-inline constexpr std::size_t words_on_a_page = 60;  // categories, chains, topics: of each
+inline constexpr std::size_t words_on_a_page = 60;  // of each: categories, chains, topics
 
-// What pages are made of. All of it outlives the call.
+// The inputs of the pages. All outlive the call.
 struct DirectoryFacts {
   const Facts& facts;
   const registry::Program& of;
@@ -25,29 +25,30 @@ struct DirectoryFacts {
   [[nodiscard]] const registry::Program& program() const noexcept { return of; }
 };
 
-// A list of sources of which each page shows some: all of them, or those under one word.
+// A paged list of sources: all, or those under one word.
 struct SourceList {
-  std::string path;  // of its first page
+  std::string path;  // of the first page
   std::string title;
   std::string description;
   std::string lead = {};  // Markdown below the heading
   const std::vector<std::uint32_t>* providers = nullptr;  // null: all
 };
 
-// Pages of a list: at least one.
+// The number of pages of a list, at least 1.
 std::size_t pages_of(std::size_t sources) noexcept;
 std::string path_of_page(const SourceList& list, std::size_t number);
 
 SourceList all_sources(const DirectoryFacts& from);
-// `kind` is "categories", "chains" or "topics"; providers null: there is no such word.
+// `kind`: "categories", "chains" or "topics"; `providers` null in the result: there is no such
+// word.
 SourceList sources_under(const DirectoryFacts& from, std::string_view kind, std::string_view word);
 
-// Texts of a provider for titles and descriptions, which are not Markdown.
+// Texts of a provider for titles and descriptions, as plain text.
 std::string plain_name(const registry::Provider& provider);
 std::string source_path(const registry::Provider& provider);
 std::string comparison_path(const registry::Provider& one, const registry::Provider& other);
 
-// Title, description and path; without Markdown, which the next ones fill in.
+// Title, description and path; the functions below add the Markdown.
 MarkdownPage home_head(const DirectoryFacts& from);
 MarkdownPage list_head(const DirectoryFacts& from, const SourceList& list, std::size_t number);
 MarkdownPage source_head(const DirectoryFacts& from, std::uint32_t provider);

@@ -1,5 +1,5 @@
-// Facts: what the live parts of pages are made of, as it is at one moment: the program in service,
-// the board of the newest round, and where the hosts are. Values, cheap to copy; any Thread.
+// Facts: the inputs of live parts at one moment: the program in service, the board of the newest
+// round, and the URLs of the hosts. Values, cheap to copy; any Thread.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace turnpike::site {
 
-// URLs of the hosts without a slash at the end; empty: there is no such host.
+// URLs of the hosts without a final slash; empty: the host is not served.
 struct HostUrls {
   std::string api = {};
   std::string mcp = {};

@@ -1,5 +1,5 @@
-// Frame: what stands around every page: head, signs at the top, the way through the pages, and the
-// foot, which says of which generation and round the facts on the page are. Values; any Thread.
+// Frame: the common parts of every page: head, header, navigation, and the footer, which names the
+// generation and the round of the facts on the page. Values; any Thread.
 #pragma once
 
 #include <string>
@@ -10,32 +10,32 @@ namespace turnpike::site {
 struct Link {
   std::string label;
   std::string path;
-  bool is_here = false;  // the page that is shown, or one above it
+  bool is_here = false;  // the current page, or a parent of it
 };
 
-// Where the facts of a page come from. Empty texts: there are none.
+// The source of the facts on a page. Empty texts: there is none.
 struct Foot {
   std::string generation;        // "gen_…"
   std::string round;             // "48211"
-  std::string head;              // of the round, its beginning: "sha256:0123456789ab"
+  std::string head;              // first digits of the head of the round: "sha256:0123456789ab"
   std::string judgement = {};    // of the gateway: "Everything works."
-  std::string evidence_url = {}; // where the reader checks that
+  std::string evidence_url = {}; // URL of the evidence
 };
 
 struct Frame {
-  std::string title;             // of the page alone
-  std::string description = {};  // for search engines and previews; empty: none, and no indexing
-  std::string canonical = {};    // URL of the page; empty: it has none
-  std::string markdown = {};     // path of its twin; empty: it has none
-  std::vector<Link> menu = {};   // at the top
-  std::vector<Link> side = {};   // beside the page: of the dashboard or the console
-  std::string side_title = {};   // whose: the account's name
-  std::string sign_in = {};      // where nobody is: the page that lets people in; empty: none
-  std::string person_name = {};  // empty: nobody is signed in
-  std::string person_path = "/account";  // where their name leads
-  std::string page_token = {};   // of their session
-  std::string sign_out = "/sign-out";  // where the form of that leads
-  std::string next_url = {};     // where the browser goes on to by itself; empty: nowhere
+  std::string title;             // without the name of the site
+  std::string description = {};  // for search engines and previews; empty: none, not indexed
+  std::string canonical = {};    // URL of the page; empty: none
+  std::string markdown = {};     // path of the Markdown form; empty: none
+  std::vector<Link> menu = {};   // in the header
+  std::vector<Link> side = {};   // beside the page: in the dashboard or the console
+  std::string side_title = {};   // name of the account
+  std::string sign_in = {};      // sign-in page, if signed out; empty: none
+  std::string person_name = {};  // empty: signed out
+  std::string person_path = "/account";  // target of the link on the name
+  std::string page_token = {};   // of the session
+  std::string sign_out = "/sign-out";  // target of the sign-out form
+  std::string next_url = {};     // the browser continues here; empty: no refresh
   std::vector<std::string> scripts = {};  // assets that only this page loads: "playground.js"
   Foot foot = {};
 };

@@ -58,7 +58,7 @@ Result<LiveOptions, WritersMistake> options_of(std::string_view word, std::strin
 
 struct Choice {
   const registry::Provider* provider = nullptr;  // null: all
-  std::string problem = {};                      // in place of the part
+  std::string problem = {};                      // shown instead of the part
 };
 
 Result<Choice, WritersMistake> choice_of(const LiveOptions& options, const LiveContext& context) {
@@ -83,7 +83,7 @@ Result<Choice, WritersMistake> choice_of(const LiveOptions& options, const LiveC
   return choice;
 }
 
-// In the order of their routes' paths.
+// Ordered by the paths of their routes.
 std::vector<const registry::Operation*> operations_of(const registry::Program& program,
                                                       const Choice& choice) {
   std::vector<const registry::Operation*> operations;
@@ -263,7 +263,7 @@ Made errors(std::string_view text, const LiveContext& context) {
              std::string(fault_text(info.fault)) + " | " + std::string(advice_text(info.advice)) +
              " |\n";
   }
-  // A lane brings codes of its own, which a check without its plugin does not know.
+  // A lane brings codes of its own, which are unknown in a check without its plugin.
   if (is_empty) return "No error code begins with " + code_text(area->second) + ".";
   return table;
 }
@@ -352,7 +352,7 @@ constexpr Part parts[] = {
 
 // ---- snippets
 
-// The one that is asked for, or the first that is ready, or the first.
+// Returns the operation in the options, or else the first that is ready, or else the first.
 const registry::Operation* chosen_operation(const LiveOptions& options,
                                             const LiveContext& context) {
   const registry::Program& program = *program_of(context);
@@ -404,7 +404,7 @@ std::string member_text(const json& object, const char* name) {
   return base::text_member(object, name).value_or("");
 }
 
-// "major_outage" as people say it.
+// "major_outage" becomes "major outage".
 std::string level_text(std::string level) {
   std::replace(level.begin(), level.end(), '_', ' ');
   return level.empty() ? "unknown" : level;

@@ -1,4 +1,4 @@
-// Live parts: what the fenced parts of pages become: Markdown made of the facts of one moment, the
+// Live parts: renders the fenced parts of pages: Markdown made from the facts of one moment, the
 // same for both forms of a page. Every text of a provider or an operator is escaped. Pure
 // functions; any Thread.
 #pragma once
@@ -17,9 +17,9 @@
 
 namespace turnpike::site {
 
-// Facts that the program does not hold; they stand for as long as the gateway runs.
+// Facts outside of the program; constant while the gateway runs.
 struct LiveSettings {
-  int (*http_status)(base::ErrorCode) noexcept = nullptr;  // as the API host answers
+  int (*http_status)(base::ErrorCode) noexcept = nullptr;  // of the API host
   std::uint32_t calls_per_account_max = base::limits::calls_per_account_max;
   std::uint32_t mcp_reply_bytes_max = base::limits::mcp_reply_bytes_max;
 };
@@ -28,14 +28,14 @@ struct LiveContext {
   const Site& site;
   const Facts& facts;
   const LiveSettings& settings;
-  const registry::Provider* provider = nullptr;  // whose page it is; null: of none
-  bool is_of_provider = false;  // the page is one that providers have in common
+  const registry::Provider* provider = nullptr;  // of the page; null: not a page of a provider
+  bool is_of_provider = false;  // the common page of providers
 };
 
-// "provider=govdata count=3"; the error says what is wrong with it.
+// Reads "provider=govdata count=3"; the error describes the mistake.
 using LiveOptions = std::map<std::string, std::string, std::less<>>;
 
-// One sentence for who wrote the page: no such part, no such option.
+// One sentence for the author of the page: no such part, no such option.
 struct WritersMistake {
   std::string text;
 };
@@ -50,21 +50,22 @@ struct SnippetCall {
   std::string body = {};
   std::string content_type = {};  // of the body
 };
-// How that call of the operation is made, as Markdown. `in`: curl, javascript, python, mcp, x402.
+// Returns code that makes that call of the operation, as Markdown. `in`: curl, javascript, python,
+// mcp, x402.
 std::string snippet(std::string_view in, const SnippetCall& call,
                     const registry::Operation& operation, const LiveContext& context);
-// The same of its sample.
+// The same for the operation's sample.
 std::string snippet(std::string_view in, const registry::Operation& operation,
                     const LiveContext& context);
 
-// ---- Markdown of texts that are not ours
+// ---- Markdown of texts of others
 
 std::string listing_of(std::string_view language, std::string_view text);
 
-// ---- words for figures
+// ---- texts of numbers
 
 std::string bytes_text(std::uint64_t bytes);  // "64 KiB"
-// What a call costs without an account: "$0.001"; empty: it is not sold so.
+// Returns the price of a call without an account: "$0.001"; empty: not sold per call.
 std::string per_call_text(const registry::Operation& operation, const LiveContext& context);
 
 }  // namespace turnpike::site

@@ -45,7 +45,7 @@ Tree parse(cmark_parser* parser, std::string_view markdown) {
   return Tree(cmark_parser_finish(parser));
 }
 
-// Every node once, on the way down.
+// Calls `see` for every node once, parents first.
 void visit(cmark_node* root, const std::function<void(cmark_node*)>& see) {
   const std::unique_ptr<cmark_iter, FreeIterator> iterator(cmark_iter_new(root));
   while (true) {
@@ -66,7 +66,7 @@ std::string text_in(cmark_node* root) {
   return text;
 }
 
-// Lower case, blanks as dashes, and of ASCII only what an id may hold anywhere.
+// Lower case, blanks as dashes; of ASCII only characters that every id may have.
 std::string anchor_of(std::string_view heading) {
   std::string anchor;
   for (const char c : heading) {
@@ -82,7 +82,7 @@ std::string anchor_of(std::string_view heading) {
   return anchor.empty() ? "section" : anchor;
 }
 
-// Anchors of one page: the second "limits" is "limits-1".
+// Unique anchors of one page: the second "limits" is "limits-1".
 class Anchors {
  public:
   std::string next(cmark_node* heading) {
@@ -106,7 +106,7 @@ std::vector<cmark_node*> nodes_of(cmark_node* root,
 
 bool is_heading(cmark_node* node) { return cmark_node_get_type(node) == CMARK_NODE_HEADING; }
 bool is_listing(cmark_node* node) { return cmark_node_get_type(node) == CMARK_NODE_CODE_BLOCK; }
-// The types of extensions have names alone.
+// Node types of extensions are known only by name.
 bool is_table(cmark_node* node) {
   return std::string_view(cmark_node_get_type_string(node)) == "table";
 }
@@ -125,8 +125,8 @@ void put_into_box(cmark_node* node, const char* opening) {
   cmark_node_append_child(box, node);
 }
 
-// Paths and URLs in code that is no listing break behind a slash before they break anywhere. A cell
-// of a table takes no node for it.
+// Lets paths and URLs in code spans break behind a slash. Done on the HTML: a table cell accepts no
+// inserted node.
 void let_paths_break(std::string& html) {
   constexpr std::string_view begin = "<code>";
   constexpr std::string_view listing = "<pre>";
@@ -162,7 +162,7 @@ Markup html_of(std::string_view markdown) {
       cmark_render_html(tree.get(), options, cmark_parser_get_syntax_extensions(parser.get()));
   Markup markup{html};
   std::free(html);
-  // The library aligns cells by an attribute that HTML gave up; texts hold no quotes by now.
+  // The library aligns cells by an obsolete attribute; texts contain no raw quotes at this point.
   replace_all(markup.text, " align=\"right\"", " class=\"number\"");
   replace_all(markup.text, " align=\"left\"", "");
   replace_all(markup.text, " align=\"center\"", " class=\"centre\"");
@@ -174,7 +174,7 @@ std::vector<MarkdownLink> links_of(std::string_view markdown) {
   const Parser parser = make_parser();
   const Tree tree = parse(parser.get(), markdown);
   std::vector<MarkdownLink> links;
-  int line = 1;  // inline nodes know none
+  int line = 1;  // inline nodes have no line
   visit(tree.get(), [&](cmark_node* node) {
     if (const int start = cmark_node_get_start_line(node); start > 0) line = start;
     const cmark_node_type type = cmark_node_get_type(node);
@@ -205,8 +205,8 @@ std::vector<std::string> anchors_of(std::string_view markdown) {
 
 namespace {
 
-// Whether the character would mean something there: everywhere, at the beginning of a line, or in
-// what GitHub makes a link of.
+// Whether the character is special there: everywhere, at the beginning of a line, or in a plain URL
+// that GitHub turns into a link.
 bool means_something(std::string_view text, std::size_t at) {
   constexpr std::string_view anywhere = "\\`*_{}[]()<>#|~&@";
   const char c = text[at];

@@ -1,6 +1,6 @@
-// Markdown (CommonMark 0.29 with GitHub's tables and plain URLs as links): to HTML, and the links
-// in it. Raw HTML in it is dropped, and so are links of schemes that run something. Pure functions;
-// any Thread.
+// Markdown (CommonMark 0.29 with GitHub's tables and plain URLs as links): renders HTML, and finds
+// links. Raw HTML is dropped, and so are links of schemes that execute code. Pure functions; any
+// Thread.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@
 
 namespace turnpike::site {
 
-// Headings have ids made of their texts, as GitHub makes them, so they can be linked to; tables and
-// listings that are too wide for the screen scroll by themselves; code breaks behind a slash.
+// Renders HTML. Headings have ids derived from their texts, as on GitHub; wide tables and listings
+// scroll by themselves; code may break behind a slash.
 Markup html_of(std::string_view markdown);
 
 struct MarkdownLink {
@@ -24,14 +24,14 @@ std::vector<MarkdownLink> links_of(std::string_view markdown);
 struct Heading {
   int level = 0;
   std::string text;
-  std::string anchor;  // its id
+  std::string anchor;  // id of the heading
 };
 std::vector<Heading> headings_of(std::string_view markdown);
-// The ids of the headings.
+// Returns the ids of the headings.
 std::vector<std::string> anchors_of(std::string_view markdown);
 
-// The text as Markdown that shows it: what means something in Markdown is escaped, and a line break
-// is a blank. For texts of providers and operators in tables and headings.
+// Returns Markdown that shows `text`: special characters are escaped, and a line break becomes a
+// blank. For texts of providers and operators in tables and headings.
 std::string escaped_markdown(std::string_view text);
 
 }  // namespace turnpike::site

@@ -1,8 +1,8 @@
-// PageSource: pages that are Markdown with their live parts filled in. The bytes of a page are what
-// its path with ".md" answers, and the HTML form is made of the same bytes, so the two cannot
-// differ. The files of site/ are one source, the directory of the registry's providers another.
+// PageSource: pages that are Markdown with their live parts filled in. The path with ".md" answers
+// exactly these bytes, and the HTML form is rendered from them, so the two cannot differ. The files
+// of site/ are one source, the directory of the registry's providers another.
 //
-// Owned by app/, outlives the hosts; any Thread. Rendering takes time: it is done on the pool.
+// Owned by app/, outlives the hosts; any Thread. Rendering is slow, so it is done on the pool.
 #pragma once
 
 #include <optional>
@@ -19,13 +19,13 @@ struct MarkdownPage {
   std::string path;         // of the HTML form: "/pricing"
   std::string title;
   std::string description;  // one sentence
-  std::string markdown;     // with its heading; live parts filled in
+  std::string markdown;     // with its heading and filled live parts
   std::string layout = "page.html";
-  std::string updated = {};  // "2026-11-24"; empty: it is made of what is installed
+  std::string updated = {};  // "2026-11-24"; empty: follows from the installed program
   bool is_indexed = true;    // false: search engines and sitemap leave it out
   bool is_negotiated = false;  // whether Accept chooses its form (docs/decisions.md, "Pages")
-  std::string section = {};    // of llms.txt: "Docs", "Directory"; empty: not listed there
-  // Paths of the pages before and after it in a list of several; empty: there is none.
+  std::string section = {};    // of llms.txt: "Docs", "Directory"; empty: not listed
+  // Paths of the neighbours in a paged list; empty: there is none.
   std::string previous = {};
   std::string next = {};
 };
@@ -33,10 +33,10 @@ struct MarkdownPage {
 class PageSource {
  public:
   virtual ~PageSource() = default;
-  // Nothing: this source has no such page. `path` has no ".md".
+  // Nothing: this source has no such page. `path`: without ".md".
   [[nodiscard]] virtual std::optional<MarkdownPage> find(const Site& site, const Facts& facts,
                                                          std::string_view path) const = 0;
-  // Where an old or another path of a page leads (308); empty: nowhere.
+  // Returns the current path for an old or alternative path (308); empty: there is none.
   [[nodiscard]] virtual std::string moved_to(const Facts& facts, std::string_view path) const = 0;
   // All pages without their Markdown, for the sitemap and llms.txt, in a fixed order.
   [[nodiscard]] virtual std::vector<MarkdownPage> list(const Site& site,

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Adds the files below a folder; those that are there already are replaced.
+// Adds the files below a folder; replaces files of the same name.
 void read_files(const fs::path& folder, bool is_overlay, SiteFiles& files) {
   if (!fs::is_directory(folder)) return;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
@@ -151,7 +151,8 @@ Slots Site::in_frame(Sheet& sheet, const Frame& frame, std::string_view layout) 
   slots.show_if(frame.side.empty(), "HAS_NO_SIDE");
   slots.set("SIDE_TITLE", frame.side_title);
   add_links(slots, "SIDE", frame.side);
-  // The pages of the web host are linked to where its menu is: the console's host has none of them.
+  // Footer links need the web host, which is where the menu is: the console's host does not serve
+  // these pages.
   if (!frame.menu.empty()) add_links(slots, "FOOT_LINK", authored_.foot());
   for (const BrandLink& link : brand_.links) {
     Slots row = slots.add("FOOT_LINK");

@@ -1,6 +1,6 @@
-// Site: all files of the pages, read and checked at once: layouts, assets, pages and posts, those
-// of the operator's overlay in place of ours under the same name, or to remove them. A site with a
-// mistake in it is refused as a whole, so the one in service stays.
+// Site: all files of the pages, read and checked together: layouts, assets, pages and posts. Files
+// of the operator's overlay replace or remove the release's files of the same name. A site with a
+// mistake is refused as a whole, so the site in service stays.
 //
 // Made at start or reload, away from the loops; immutable; any Thread.
 #pragma once
@@ -28,7 +28,7 @@ struct SiteSettings {
 
 class Site {
  public:
-  // The error says which files, at which lines, and what is wrong with them.
+  // The error lists the files, lines and mistakes.
   static Result<std::shared_ptr<const Site>, Problems> read(const SiteSettings& settings);
   // The same with the problems as lines of one text.
   static Result<std::shared_ptr<const Site>, std::string> load(const SiteSettings& settings);
@@ -36,7 +36,7 @@ class Site {
   [[nodiscard]] const Brand& brand() const noexcept { return brand_; }
   [[nodiscard]] const Assets& assets() const noexcept { return assets_; }
   [[nodiscard]] const Authored& authored() const noexcept { return authored_; }
-  // For the frame of every page of the web host. `path`: of the page that is shown.
+  // The menu for the frame of every page of the web host. `path`: of the current page.
   [[nodiscard]] std::vector<Link> menu(std::string_view path) const {
     return authored_.menu(path);
   }
@@ -44,8 +44,9 @@ class Site {
     return templates_.has(name);
   }
 
-  // A page as it is sent. `fill` gets the values of the layout, which stands within the frame; it
-  // and what stands in it have TITLE, SITE (the brand's name) and PAGE_TOKEN of the frame.
+  // Renders a whole page. `fill` sets the values of the layout, which is included in the frame. The
+  // layout and its included layouts also have TITLE, SITE (the name of the brand) and PAGE_TOKEN of
+  // the frame.
   template <class Fill>
   [[nodiscard]] std::string page(const Frame& frame, std::string_view layout, Fill&& fill) const {
     Sheet sheet;

@@ -1,4 +1,4 @@
-// How an operation is called, in the languages of the live part `snippet`.
+// The code of calls, in the languages of the live part `snippet`.
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -11,7 +11,7 @@ namespace turnpike::site {
 
 namespace {
 
-// One call, as its monitoring declares it, or with its parameters still to be filled in.
+// Returns the sample call of an operation, or one with placeholders for its parameters.
 SnippetCall call_of(const registry::Program& program, const registry::Operation& operation) {
   const registry::Sample& sample = operation.monitoring->sample;
   SnippetCall call{std::string(name_of(operation.method)), sample.path, sample.query, sample.body,
@@ -28,7 +28,7 @@ std::string url_of(const SnippetCall& call, const Facts& facts) {
   return facts.urls.api + call.path + (call.query.empty() ? "" : "?" + call.query);
 }
 
-// Whatever the text holds, it is one word of the shell.
+// Quotes any text as one word of the shell.
 std::string shell_word(std::string_view text) {
   std::string word = "'";
   for (const char c : text) {
@@ -41,7 +41,7 @@ std::string shell_word(std::string_view text) {
   return word + "'";
 }
 
-// As JSON writes it, which JavaScript and Python read in the same way.
+// Quotes as JSON, which is also valid in JavaScript and Python.
 std::string literal_of(std::string_view text) {
   return nlohmann::json(std::string(text))
       .dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);

@@ -19,8 +19,8 @@ bool is_markup_name(std::string_view name) noexcept {
   return name.ends_with("_HTML") || name.ends_with("_SVG");
 }
 
-// A value that would be shown as it is, although its name does not say that it is markup; empty:
-// there is none.
+// Returns a value that is not escaped although its name does not mark it as markup; empty: there is
+// none.
 std::string unescaped_value(std::string_view layout) {
   constexpr std::string_view none = ":none}}";
   for (std::size_t at = layout.find(none); at != layout.npos; at = layout.find(none, at + 1)) {
@@ -89,7 +89,7 @@ Result<Templates, std::string> Templates::compile(
              "_HTML or _SVG may stand so";
     }
     const std::string escaping = "{{%AUTOESCAPE context=\"HTML\"}}" + text;
-    // The library writes what is wrong, with its line, to standard error.
+    // The library prints the mistake, with its line, to standard error.
     if (!templates.cache_->StringToTemplateCache(name, escaping, ctemplate::STRIP_BLANK_LINES)) {
       return "layouts/" + name + ": it cannot be read as a layout (the lines above say where): a " +
              "section is not closed, or a value stands where it cannot be escaped, such as in an " +

@@ -1,8 +1,7 @@
 // Templates: the layouts of pages, and the values that they show. A layout is HTML with marks:
-// {{NAME}} is a value, {{#NAME}}...{{/NAME}} a section that is shown once for each that was added
-// to it, {{>NAME}} another layout. Every value is escaped by where it stands: as text, attribute,
-// URL. A value of which the name ends in _HTML or _SVG is markup that we made, and the one kind
-// that may stand as {{NAME:none}}.
+// {{NAME}} is a value, {{#NAME}}...{{/NAME}} a section that is shown once for each row added to it,
+// {{>NAME}} another layout. Every value is escaped by its context: text, attribute, URL. Values
+// whose names end in _HTML or _SVG are trusted markup, and only they may occur as {{NAME:none}}.
 //
 // Templates are made at start or reload, immutable; any Thread. Slots and a Sheet belong to one
 // Thread.
@@ -24,13 +23,13 @@ class TemplateDictionary;
 
 namespace turnpike::site {
 
-// Markup that was made by us, so nothing in it needs escaping.
+// Markup made by our code, so it is not escaped.
 struct Markup {
   std::string text;
 };
 
-// The values of one template, or of one row of a section. A handle: valid as long as the Sheet.
-// What a row lacks is taken from the values around it; a template within another sees only its own.
+// The values of one template, or of one row of a section. A handle: valid as long as the Sheet. A
+// value missing in a row is taken from the enclosing rows; an included template sees only its own.
 class Slots {
  public:
   explicit Slots(ctemplate::TemplateDictionary* values) noexcept : values_(values) {}
@@ -38,21 +37,21 @@ class Slots {
   void set(std::string_view name, std::string_view text);
   void set(std::string_view name, const char* text) { set(name, std::string_view(text)); }
   void set(std::string_view name, std::int64_t number);
-  // `name` ends in _HTML or _SVG.
+  // REQUIRES: `name` ends in _HTML or _SVG.
   void set(std::string_view name, const Markup& markup);
-  // For all templates of the page, those within others, too.
+  // Sets a value for all templates of the page, including included ones.
   void set_everywhere(std::string_view name, std::string_view text);
   // Sets the value and shows the section NAME_IS_SET (unless the text is empty).
   void set_if(std::string_view name, std::string_view text);
 
-  // One more row of a section.
+  // Adds a row to a section.
   Slots add(std::string_view section);
   // Shows a section that needs no values of its own.
   void show(std::string_view section);
   void show_if(bool is_shown, std::string_view section) {
     if (is_shown) show(section);
   }
-  // The values of the layout that stands at {{>MARK}}: "dashboard/calls.html".
+  // Returns the values of the layout that is included at {{>MARK}}: "dashboard/calls.html".
   Slots include(std::string_view mark, std::string_view layout);
 
  private:
@@ -77,14 +76,14 @@ class Sheet {
 
 class Templates {
  public:
-  // Layouts by their names below layouts/, such as "people/login.html". The error names the layout
-  // and what is wrong with it.
+  // Compiles layouts by their names below layouts/, such as "people/login.html". The error names
+  // the layout and the mistake.
   static Result<Templates, std::string> compile(const std::map<std::string, std::string>& layouts);
   ~Templates();
   Templates(Templates&&) noexcept;
 
   [[nodiscard]] bool has(std::string_view layout) const noexcept;
-  // Throws std::logic_error where the layout, or one that it includes, is not there: a defect.
+  // Throws std::logic_error if the layout, or an included one, is missing: a defect.
   [[nodiscard]] std::string render(std::string_view layout, const Sheet& sheet) const;
 
  private:

@@ -66,7 +66,7 @@ std::string no_charge_text(const registry::NoCharges& conditions) {
 }
 
 std::string code_text(std::string_view text) {
-  // A table takes "|" for the end of a cell even there, and blanks at the ends would be lost.
+  // In a table "|" ends the cell even within a code span, and blanks at the ends would be lost.
   const bool is_fit = !text.empty() && text.find_first_of("`|\n\r\t\\") == text.npos &&
                       text.front() != ' ' && text.back() != ' ';
   return is_fit ? "`" + std::string(text) + "`" : escaped_markdown(text);

@@ -1,5 +1,5 @@
-// account, key, grant, allocation, ledger and migrate: the operator's hand on the database, beside
-// a running gateway.
+// account, key, grant, allocation, ledger and migrate: commands of the operator on the database,
+// beside a running gateway.
 #include <iostream>
 
 #include "app/commands/command_database.h"
@@ -23,7 +23,7 @@ json to_json(const identity::Account& account) {
           {"createdAt", base::rfc3339(account.created_at_ms)}};
 }
 
-// As the routes show it.
+// The same JSON as in the routes.
 json to_json(const identity::ApiKey& key) { return hosts::account::key_json(key); }
 
 json to_json(const ledger::Allocation& allocation) {
@@ -70,7 +70,7 @@ std::string lines_of(const std::vector<Item>& items) {
   return lines.empty() ? "none" : lines;
 }
 
-// For lists: that of an account which is not there must not look like an empty one.
+// For lists: a list of an unknown account is an error, not an empty list.
 int with_account(const CommonOptions& options, const std::string& id,
                  const std::function<int(Tools&)>& work) {
   return with_database(options, [&](Tools& tools) {
@@ -163,7 +163,7 @@ int run_key_list(const CommonOptions& options, const std::string& account) {
 
 namespace {
 
-// Prints the key that a change returned, if there is one.
+// Prints the key that a change returned, or an error if there is no such key.
 int print_key(const CommonOptions& options, const std::string& id,
               const Result<std::optional<identity::ApiKey>, base::Error>& key) {
   if (key.ok() && !key->has_value()) {
@@ -231,8 +231,8 @@ int run_allocation_void(const CommonOptions& options, const std::string& id) {
   });
 }
 
-// The lock on data_dir proves that this node's gateway does not run; other nodes are the
-// operator's to stop.
+// The lock on data_dir proves that this node's gateway is stopped; the operator must stop other
+// nodes.
 int run_ledger_restored(const CommonOptions& options) {
   return with_database(
       options,

@@ -1,4 +1,4 @@
-// auto-top-up: accounts whose Credits are bought by themselves, from the operator's side.
+// auto-top-up: the operator's commands on accounts that buy Credits automatically.
 #include <iostream>
 
 #include "app/commands/command_database.h"

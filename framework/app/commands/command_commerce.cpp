@@ -1,5 +1,5 @@
-// offer, purchase, commerce: the buying of Credits, from the operator's side. What a processor is
-// to be asked, a running gateway asks; these commands write down that it is due.
+// offer, purchase, commerce: the operator's commands on purchases of Credits. Only a running
+// gateway asks processors; these commands record that a request is due.
 #include <algorithm>
 #include <functional>
 #include <iostream>
@@ -43,7 +43,7 @@ json terms_json(const PublishedTerms& published) {
           {"maximumAmount", money_json(terms.currency, terms.maximum_minor)},
           {"amountStep", money_json(terms.currency, terms.step_minor)},
           {"validityDays", terms.validity_days},
-          // The base offer came with the schema.
+          // The base offer was created with the schema, so it has no time of publication.
           {"publishedAt", time_json(published_ms > 0 ? published_ms : -1)},
           {"retiredAt", time_json(published.retired_at_ms)}};
 }
@@ -120,7 +120,7 @@ int print_list(const CommonOptions& options, const Result<std::vector<T>, base::
   return exit_done;
 }
 
-// The purchase; nothing: there is none, or it was printed why it is not known.
+// Returns the purchase; nothing: there is none, or the error was printed.
 std::optional<Purchase> find(Tools& tools, const CommonOptions& options, const std::string& id,
                              int& code) {
   auto found = tools.node.purchases().find(id);
@@ -142,7 +142,7 @@ int refuse_amount(const CommonOptions& options, const std::string& what) {
   return exit_usage;
 }
 
-// What of the money stands for Credits that nobody has spent.
+// The part of the payment whose Credits are unspent.
 std::int64_t unspent_minor(Tools& tools, const Purchase& purchase) {
   const auto allocations = tools.node.ledger().allocations(purchase.account_id);
   if (!allocations.ok()) return 0;

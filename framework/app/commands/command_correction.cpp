@@ -19,7 +19,7 @@ std::string sentence_of(const base::Error& error) {
   return text;
 }
 
-// What the command line says, by the rules of the operator route's body.
+// Reads the words of the command line by the rules of the operator route's body.
 Result<ledger::CorrectionRequest, base::Error> request_of(const CorrectionWords& words) {
   json body = {
       {"kind", words.kind}, {"credits", std::to_string(words.credits)}, {"reason", words.reason}};

@@ -1,5 +1,5 @@
-// The parts that all commands on the database share: the open database, beside a running gateway or
-// without one, and the printing of results. Used by main()'s Thread.
+// The code that all database commands share: opening the database, beside a running gateway or
+// without one, and printing results. Used by main()'s Thread.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@
 
 namespace turnpike::app {
 
-// The parts that a command works with: opened for it, closed after it.
+// The objects that a command uses: opened before it, closed after it.
 struct Tools {
   const Config& config;
   storage::Node& node;
@@ -27,7 +27,7 @@ int with_database(const CommonOptions& options, const std::function<int(Tools&)>
 
 nlohmann::json time_or_null(const std::optional<std::int64_t>& time_ms);
 
-// Prints a result as JSON, or as the text that `describe` makes of it.
+// Prints a result as JSON, or as the text that `describe` returns.
 template <class T, class Encode, class Describe>
 int print(const CommonOptions& options, const Result<T, base::Error>& result, Encode&& encode,
           Describe&& describe) {

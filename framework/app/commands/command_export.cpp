@@ -1,4 +1,4 @@
-// export: usage and allocations for people's own tools, on standard output.
+// export: writes usage and allocations for other tools to standard output.
 #include <fstream>
 #include <iostream>
 
@@ -9,7 +9,7 @@
 namespace turnpike::app {
 namespace {
 
-// A time of the command line; nothing for none. False when it is not one.
+// Reads a time of the command line; sets nothing if `text` is empty. False: it is not a time.
 bool read_time(const std::string& text, std::optional<std::int64_t>& time_ms) {
   if (text.empty()) return true;
   time_ms = base::parse_rfc3339(text);
@@ -34,7 +34,7 @@ int run_export(const CommonOptions& options, const ExportWords& words) {
     std::ofstream file;
     if (!words.out.empty()) file = open_private(words.out);
     const auto done = write_export(tools.node, request, words.out.empty() ? std::cout : file);
-    if (!done.ok()) {  // on standard error: what is on standard output is no JSON value
+    if (!done.ok()) {  // on standard error: standard output is not JSON
       std::cerr << "turnpike: " << (words.out.empty() ? "" : words.out + ": ") << done.error()
                 << '\n';
       return exit_failed;

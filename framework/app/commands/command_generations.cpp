@@ -1,5 +1,5 @@
-// registry diff, bump, history and rollback: the registry's files, what serves, and what was
-// installed before.
+// registry diff, bump, history and rollback: commands on the registry's files, the program in
+// service, and earlier installations.
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
@@ -46,7 +46,7 @@ int diff_directories(const CommonOptions& options, const std::string& old_direct
   return exit_done;
 }
 
-// The generation that the gateway of this data directory serves; empty: none runs.
+// Returns the generation that the gateway of this data directory serves; empty: no gateway runs.
 std::string generation_in_service(const Config& config) {
   try {
     const std::string answer = ask_control(control_socket(config), R"({"command":"generation"})");
@@ -87,11 +87,11 @@ int diff_with_service(const CommonOptions& options, Tools& tools) {
   return exit_done;
 }
 
-// In the place of the old text at once, with its permissions.
+// Replaces the file atomically and keeps its permissions.
 void replace_file(const std::string& name, const std::string& text) {
   namespace fs = std::filesystem;
   const fs::path target = fs::canonical(name);
-  // Hidden files are no part of a registry.
+  // A hidden name, since hidden files do not belong to a registry.
   const fs::path made = target.parent_path() / ("." + target.filename().string() + ".bump");
   std::ofstream file(made, std::ios::binary | std::ios::trunc);
   file.write(text.data(), static_cast<std::streamsize>(text.size()));
@@ -133,7 +133,7 @@ std::string line_of(const InstalledBefore& entry) {
   return entry.has_files ? line : line + "  files no longer kept";
 }
 
-// Without a gateway: the next start finds it in the manifest.
+// Records a rollback without a running gateway: the next start reads it from the manifest.
 int record_rollback(const CommonOptions& options, Tools& tools, const std::string& generation_id) {
   registry::ManifestStore& manifest = tools.node.manifest();
   const CheckedPlugins plugins(tools.config);

@@ -68,7 +68,8 @@ int print_verified(const CommonOptions& options, const Verification& verified) {
   return verified.problems.empty() ? exit_done : exit_failed;
 }
 
-// For the console. The audit itself was done, so a note says it where this cannot be written.
+// Records the audit for the console. A failure to record prints a note only, since the audit itself
+// succeeded.
 void remember(Tools& tools, ledger::BookCheckKind kind, const Verification& verified) {
   const auto recorded = tools.node.reports().record(
       {.kind = kind,
@@ -84,7 +85,7 @@ void remember(Tools& tools, ledger::BookCheckKind kind, const Verification& veri
 
 using Trusted = Result<crypto::Ed25519PublicKey, std::string>;
 
-// The key a checkpoint must be signed with: the one that is named, or else the service's own.
+// Returns the key that must have signed a checkpoint: the named one, or else the service's own.
 Trusted trusted_key(const std::string& named, const std::string& data_dir) {
   if (!named.empty()) {
     const auto key = parse_public_key(named);
@@ -122,7 +123,7 @@ int run_ledger_verify(const CommonOptions& options, const LedgerVerifyWords& wor
   if (words.checkpoint.empty() && (!words.public_key.empty() || words.signature_only)) {
     return print_failure(options, "--public-key and --signature-only are about a --checkpoint");
   }
-  if (words.signature_only) {  // without configuration and database: the key alone is needed
+  if (words.signature_only) {  // needs the key only, no configuration and database
     if (words.public_key.empty()) return print_failure(options, "name the --public-key, too");
     const auto checkpoint =
         open_checkpoint(words.checkpoint, trusted_key(words.public_key, std::string()));
@@ -144,7 +145,7 @@ int run_ledger_verify(const CommonOptions& options, const LedgerVerifyWords& wor
   });
 }
 
-// Only books that are right are signed.
+// Signs the books only if the audit finds no fault.
 int run_ledger_checkpoint(const CommonOptions& options, const std::string& out) {
   return with_database(options, [&](Tools& tools) {
     const auto verified = tools.node.ledger().verify();
@@ -185,7 +186,7 @@ int run_ledger_key(const CommonOptions& options) {
   if (options.json) {
     std::cout << json{{"algorithm", "Ed25519"}, {"publicKey", text}, {"pem", pem}} << '\n';
   } else {
-    std::cout << text << '\n' << pem;  // readers of PEM skip what stands before it
+    std::cout << text << '\n' << pem;  // readers of PEM skip text before the block
   }
   return exit_done;
 }

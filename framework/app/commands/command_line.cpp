@@ -7,11 +7,12 @@
 
 namespace turnpike::app {
 
-// Not CLI11's own way to read the environment: it sets the shared value once more for each command
-// that was not chosen, over the one that --config gave.
+// CLI11's own way of reading the environment does not fit: it sets the shared value again for each
+// command that was not chosen, and so overwrites the value of --config.
 void add_common_options(CLI::App& command, CommonOptions& options) {
   const auto is_named = [](const std::string& path) {
-    // What a script leaves empty must not mean the deployment that the environment names.
+    // An empty path, as from an unset variable of a script, must not select the deployment that the
+    // environment names.
     return path.empty() ? std::string("names no file") : std::string();
   };
   command

@@ -1,6 +1,6 @@
-// The words every subcommand shares: the configuration it runs under, and how it prints: text for
-// people, or with --json exactly one JSON value on standard output. Exit codes: 0 done, 1 failed,
-// 2 usage. Used by main()'s Thread.
+// The options and output rules of all subcommands: the configuration, and text for people, or with
+// --json exactly one JSON value on standard output. Exit codes: 0 done, 1 failed, 2 usage. Used by
+// main()'s Thread.
 #pragma once
 
 #include <cstdint>
@@ -33,18 +33,19 @@ struct CommonOptions {
   bool json = false;
 };
 
-// The options that all commands have.
+// Adds the options that all commands have.
 void add_common_options(CLI::App& command, CommonOptions& options);
 
-// The configuration, or nothing after the problems were printed. Its file is the one that --config
-// names, else TURNPIKE_CONFIG, else config/turnpike.yaml where there is one. No other variable of
-// the environment says where a command works.
+// Returns the configuration; nothing: it is invalid, and its problems were printed. Its file is the
+// one that --config names, else TURNPIKE_CONFIG, else config/turnpike.yaml if that exists. No other
+// environment variable selects the deployment of a command.
 std::optional<Config> load_config(const CommonOptions& options);
 
-// A file for a result, emptied, that its owner alone may read, whatever it was before.
+// Opens a file for a result: truncates it and restricts it to its owner, whatever its mode was
+// before.
 std::ofstream open_private(const std::string& path);
 
-// One line. Names of files may be any bytes: what is not UTF-8 of them is shown as U+FFFD.
+// Returns one line of JSON. Names of files may hold any bytes; invalid UTF-8 becomes U+FFFD.
 std::string json_text(const nlohmann::json& value);
 
 void print_problems(const std::vector<registry::Problem>& problems, bool json);
@@ -53,7 +54,7 @@ nlohmann::json problems_json(const std::vector<registry::Problem>& problems);
 // Prints `error` as text on standard error, or as JSON; returns exit_failed.
 int print_failure(const CommonOptions& options, const std::string& message);
 
-// The program of the files below `directory`, whatever is installed. `lane` is the one with terms.
+// Compiles the files below `directory`, whatever is installed. `lane`: the lane with terms.
 registry::Compiled compile_directory(const std::string& directory, const Lane* lane);
 
 // Prints a running gateway's answer to a reload or a rollback; returns the exit code.
@@ -66,13 +67,13 @@ int run_reload(const CommonOptions& options);
 int run_migrate(const CommonOptions& options, bool dry_run);
 int run_registry_dump(const CommonOptions& options);
 int run_registry_hash(const CommonOptions& options);
-// Without directories it compares the program that serves with the files.
+// Without directories: compares the program in service with the files.
 int run_registry_diff(const CommonOptions& options, const std::string& old_directory,
                       const std::string& new_directory);
 int run_registry_bump(const CommonOptions& options, bool dry_run);
 int run_registry_history(const CommonOptions& options, std::uint32_t most);
 int run_registry_rollback(const CommonOptions& options, const std::string& generation_id);
-// Writes the project of a plugin into `directory`; empty: one with the plugin's name.
+// Writes the project of a plugin into `directory`; empty: a directory with the plugin's name.
 int run_plugin_new(const CommonOptions& options, Slot slot, const std::string& name,
                    const std::string& directory);
 int run_plugin_inspect(const CommonOptions& options, const std::string& file);
@@ -87,7 +88,7 @@ int run_key_create(const CommonOptions& options, const std::string& account,
 int run_key_list(const CommonOptions& options, const std::string& account);
 int run_key_rename(const CommonOptions& options, const std::string& id, const std::string& name);
 int run_key_revoke(const CommonOptions& options, const std::string& id);
-// What the commands of people take besides the common options.
+// The arguments of the commands on people, besides the common options.
 struct PeopleWords {
   std::string name, login, account, role, person, id, email;
   bool is_everyone = false;
@@ -101,7 +102,7 @@ int run_user_list(const CommonOptions& options);
 int run_user_disable(const CommonOptions& options, const PeopleWords& words);
 int run_user_enable(const CommonOptions& options, const PeopleWords& words);
 int run_session_create(const CommonOptions& options, const PeopleWords& words);
-// With an empty person, those of everyone; the same for ending them.
+// An empty person lists or ends the sessions of everyone.
 int run_session_list(const CommonOptions& options, const PeopleWords& words);
 int run_session_end(const CommonOptions& options, const PeopleWords& words);
 int run_member_list(const CommonOptions& options, const PeopleWords& words);
@@ -119,18 +120,19 @@ struct MailWords {
 };
 int run_mail_list(const CommonOptions& options, const MailWords& words);
 int run_mail_retry(const CommonOptions& options, const MailWords& words);
-// Sends one mail at once, past the outbox, and prints why the server does not take it.
+// Sends one mail at once, bypassing the outbox, and prints the server's error if it rejects the
+// mail.
 int run_mail_test(const CommonOptions& options, const MailWords& words);
 int run_oauth_client_list(const CommonOptions& options);
 int run_oauth_client_block(const CommonOptions& options, const PeopleWords& words, bool is_blocked);
-// Of a person, an account, both, or all.
+// Grants of a person, an account, both, or all.
 int run_oauth_grant_list(const CommonOptions& options, const PeopleWords& words);
 int run_oauth_grant_revoke(const CommonOptions& options, const PeopleWords& words);
 int run_operator_create(const CommonOptions& options, const std::string& name,
                         const std::vector<std::string>& authorities);
 int run_operator_list(const CommonOptions& options);
 int run_operator_revoke(const CommonOptions& options, const std::string& id);
-// `at`: a time of RFC 3339, or "never".
+// `at`: a time in RFC 3339, or "never".
 int run_key_expire(const CommonOptions& options, const std::string& id, const std::string& at);
 int run_key_cap(const CommonOptions& options, const std::string& id,
                 const identity::SpendCaps& caps);
@@ -139,8 +141,8 @@ int run_allocation_void(const CommonOptions& options, const std::string& id);
 int run_ledger_restored(const CommonOptions& options);
 int run_grant(const CommonOptions& options, const std::string& account, std::int64_t credits,
               int days);
-// What the commands of buying Credits take besides the common options. Amounts are as people write
-// them: "10.00".
+// The arguments of the commands on purchases, besides the common options. Amounts are decimal:
+// "10.00".
 struct CommerceWords {
   std::string id, account, state, amount, note, processor;
   std::string unit_amount = "1.00";
@@ -171,15 +173,15 @@ int run_auto_top_up_resume(const CommonOptions& options, const CommerceWords& wo
 int run_auto_top_up_pause(const CommonOptions& options, const CommerceWords& words);
 struct CorrectionWords {
   std::string account;
-  std::string message;  // of the call that was charged
+  std::string message;  // id of the charged call
   std::string kind = "refund";
   std::int64_t credits = 0;
   std::string reason;
   std::string reference;
-  std::string key;  // empty: made of the rest, so the same command again is the same correction
+  std::string key;  // empty: derived from the other words, so a repeated command is idempotent
 };
 int run_correction_create(const CommonOptions& options, const CorrectionWords& words);
-// What the commands of the status take besides the common options.
+// The arguments of the commands on the status, besides the common options.
 struct StatusWords {
   std::string id, scope, severity, note, from, to;
   bool all = false;
@@ -194,7 +196,7 @@ int run_status_maintenance_cancel(const CommonOptions& options, const StatusWord
 int run_status_maintenance_list(const CommonOptions& options);
 int run_status_lease(const CommonOptions& options);
 int run_paths(const CommonOptions& options);
-// The words of an export on the command line: names and times as texts.
+// The arguments of an export: names and times as texts.
 struct ExportWords {
   std::string account;
   bool all = false;
@@ -207,16 +209,17 @@ struct ExportWords {
 int run_export(const CommonOptions& options, const ExportWords& words);
 struct LedgerVerifyWords {
   std::string checkpoint;       // a file; empty: none
-  std::string public_key;       // of its signer; empty: the service's own
-  bool signature_only = false;  // without the database
+  std::string public_key;       // the signer's; empty: the service's own
+  bool signature_only = false;  // checks without the database
 };
 int run_ledger_verify(const CommonOptions& options, const LedgerVerifyWords& words);
 int run_ledger_checkpoint(const CommonOptions& options, const std::string& out);
 int run_ledger_key(const CommonOptions& options);
 std::string version_line();
 int run_version(const CommonOptions& options);
-// A command that a lane plugin brings, with all its arguments; nothing: none brings it. Throws
-// CLI::ParseError. With --help the plugin tells what the command takes, and no database is opened.
+// Runs a command that a lane plugin brings, with all its arguments; nothing: no plugin brings it.
+// Throws CLI::ParseError. With --help the plugin prints the command's usage, and no database is
+// opened.
 std::optional<int> run_plugin_command(const std::string& word,
                                       const std::vector<std::string>& arguments);
 

@@ -31,7 +31,7 @@ identity::People people_of(Tools& tools) {
 }
 
 identity::Sessions sessions_of(Tools& tools) {
-  // Page tokens are the gateway's alone.
+  // Only the gateway has page tokens.
   return {tools.node.sessions(),
           {tools.config.environment, session_limits(tools.config), std::string()},
           tools.random};
@@ -50,7 +50,7 @@ int print_done(const CommonOptions& options, const Json& shown, const std::strin
   return exit_done;
 }
 
-// `work` gets the person that the words name by id or login.
+// Calls `work` with the person whom `word` names by id or login.
 int with_person(const CommonOptions& options, const std::string& word,
                 const std::function<int(Tools&, const identity::Person&)>& work) {
   return with_database(options, [&](Tools& tools) {
@@ -165,7 +165,8 @@ int run_user_enable(const CommonOptions& options, const PeopleWords& words) {
   return set_disabled(options, words, false);
 }
 
-// Stepped up for life: whoever may run this could do anything that a session can.
+// The session is stepped up for its whole life: whoever may run this command could do anything that
+// a session allows.
 int run_session_create(const CommonOptions& options, const PeopleWords& words) {
   return with_person(options, words.person, [&](Tools& tools, const identity::Person& person) {
     const std::int64_t valid_ms = words.hours * 3'600'000;

@@ -1,5 +1,5 @@
-// Commands that plugins bring: `turnpike <word> ...`. They run in a process of their own,
-// beside a running gateway or without one, with the plugin's store and settings.
+// Commands that plugins bring: `turnpike <word> ...`. Each runs in a process of its own, beside a
+// running gateway or without one, with the plugin's store and settings.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
@@ -21,7 +21,7 @@ class Terminal final : public Console {
   }
 };
 
-// Help is what was asked for, wherever the plugin prints it.
+// Prints to standard output whatever the plugin prints, since help was requested.
 class HelpTerminal final : public Console {
  public:
   void out(std::string_view text) override { std::cout << text; }
@@ -60,7 +60,7 @@ std::optional<int> run_plugin_command(const std::string& word,
     return each == "--help" || each == "-h";
   });
   HelpTerminal help;
-  // Before the database is opened, which may migrate it: the word may be misspelt.
+  // Checked before the database is opened, which may migrate it: the word may be misspelt.
   const auto is_known = CheckedPlugins(*config).find_command(word, wants_help ? &help : nullptr);
   if (!is_known.ok()) return print_failure(options, is_known.error());
   if (!*is_known) return std::nullopt;

@@ -1,4 +1,4 @@
-// `turnpike plugin new`: writes the project of a plugin to start from.
+// `turnpike plugin new`: writes the project of a new plugin.
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What is wrong, or nothing. Nothing that is there is written over.
+// Returns what failed, or nothing. Never overwrites an existing file.
 std::string write_files(const fs::path& directory, const std::vector<ProjectFile>& files) {
   std::error_code problem;
   if (fs::exists(directory, problem) && !fs::is_empty(directory, problem)) {

@@ -1,5 +1,4 @@
-// check, registry, reload, plugin and paths: what the operator's files mean, before and after they
-// serve.
+// check, registry, reload, plugin and paths: commands that check and explain the operator's files.
 #include <functional>
 #include <iostream>
 #include <optional>
@@ -27,7 +26,8 @@ namespace {
 using nlohmann::json;
 using registry::Problem;
 
-// The program of the configured registry alone, or exit_failed after its problems were printed.
+// Runs `work` with the program of the configured registry, whatever is installed; returns
+// exit_failed after printing the problems.
 int with_program(const CommonOptions& options,
                  const std::function<int(const registry::Program&)>& work) {
   const auto config = load_config(options);
@@ -41,7 +41,7 @@ int with_program(const CommonOptions& options,
   return work(**compiled);
 }
 
-// What check found, in the words of print_problems().
+// The findings of check, in the types of print_problems().
 struct Findings {
   std::vector<Problem> problems;
   std::vector<std::string> notes;
@@ -51,7 +51,7 @@ struct Findings {
   std::shared_ptr<const registry::Program> program = {};  // null: it has mistakes
 };
 
-// Names of the provider plugins that would be loaded; nothing of them runs yet.
+// Returns the names of the provider plugins that would be loaded; runs no code of theirs yet.
 std::vector<std::string> check_plugins(const Config& config, Findings& findings) {
   std::vector<std::string> names;
   const auto plugins = plugin::Catalog::check(catalog_options(config));
@@ -67,7 +67,7 @@ std::vector<std::string> check_plugins(const Config& config, Findings& findings)
   return names;
 }
 
-// What the database says is installed; a database that is not there yet has nothing to say.
+// The installed definitions that the database knows; a database that does not exist yet has none.
 struct Installed {
   base::SystemClock clock;
   base::SystemRandom random;
@@ -92,7 +92,7 @@ struct Installed {
   }
 };
 
-// The files as a reload of this deployment would take them.
+// Compiles the files as a reload of this deployment would.
 registry::Compiled compile_as_reload(const Config& config, const LoadedPlugins& plugins,
                                      Findings& findings, std::vector<Problem>& unused) {
   const Installed installed(config, findings);
@@ -112,7 +112,7 @@ registry::Compiled compile_as_reload(const Config& config, const LoadedPlugins& 
   return compiled;
 }
 
-// The files by themselves, whatever is installed.
+// Compiles the files alone, whatever is installed.
 registry::Compiled compile_alone(const Config& config, const LoadedPlugins& plugins,
                                  std::vector<Problem>& unused) {
   auto sources = registry::read_sources(config.registry_path);
@@ -139,7 +139,7 @@ void check_plugins_and_registry(const Config& config, Findings& findings) {
   auto compiled = compile_as_reload(config, loaded, findings, unused);
   if (!compiled.ok()) {
     append(findings.problems, can_bind ? compiled.error() : without_unclaimed(compiled.error()));
-    // A program that differs from what is installed may be wrong in itself, too.
+    // The program that conflicts with installed definitions may have mistakes of its own, too.
     unused.clear();
     compiled = compile_alone(config, loaded, unused);
     if (!compiled.ok()) return;
@@ -158,7 +158,7 @@ void check_plugins_and_registry(const Config& config, Findings& findings) {
   findings.tools = (*compiled)->tools().size();
 }
 
-// The pages of the web host, as a reload would take them.
+// Reads the pages of the web host, as a reload would.
 void check_site(const Config& config, Findings& findings) {
   const auto site = site::Site::read(site_settings(config));
   if (!site.ok()) return append(findings.problems, site.error());
@@ -216,7 +216,7 @@ int run_check(const CommonOptions& options) {
 
 int run_registry_dump(const CommonOptions& options) {
   return with_program(options, [&](const registry::Program& program) {
-    // With --json the exact bytes that the hash is taken of.
+    // With --json, prints the exact bytes that are hashed.
     std::cout << (options.json ? program.canonical_json() : registry::dump(program)) << '\n';
     return exit_done;
   });

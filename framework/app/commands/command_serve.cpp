@@ -1,4 +1,5 @@
-// serve: the gateway as a Poco server application: SIGTERM and SIGINT end it, SIGHUP reloads it.
+// serve: runs the gateway as a Poco server application: SIGTERM and SIGINT stop it, SIGHUP reloads
+// it.
 #include <Poco/Util/ServerApplication.h>
 
 #include <csignal>
@@ -21,7 +22,7 @@ class ServerProcess final : public Poco::Util::ServerApplication {
  protected:
   int main(const std::vector<std::string>&) override {
     runtime::name_fatal_signals();
-    // Before any thread starts: they inherit the blocked signals.
+    // Made before any thread starts, so that threads inherit the blocked signals.
     runtime::SignalSource signals({SIGTERM, SIGINT, SIGHUP});
     Gateway gateway(config_);
     const auto started = gateway.start(refused_start_);
@@ -32,7 +33,7 @@ class ServerProcess final : public Poco::Util::ServerApplication {
     const auto ended_by = wait_for_end(signals, runtime::Deadline::never(), &gateway);
     const auto unready_ms =
         gateway.begin_stop(gateway.fatal().value_or(ended_by == SIGINT ? "SIGINT" : "SIGTERM"));
-    // Load balancers leave meanwhile; a second signal says that nobody is to be waited for.
+    // Load balancers stop sending meanwhile; a second signal skips the wait.
     wait_for_end(signals, runtime::Deadline::after_ms(unready_ms), nullptr);
     const bool whole = gateway.stop();
     if (const auto reason = gateway.fatal()) return print_failure(options_, *reason);
@@ -40,7 +41,8 @@ class ServerProcess final : public Poco::Util::ServerApplication {
   }
 
  private:
-  // The signal that ends the process; none: the deadline passed. SIGHUP reloads `gateway`, if any.
+  // Returns the signal that ends the process; none: the deadline passed. SIGHUP reloads `gateway`,
+  // if any.
   static std::optional<int> wait_for_end(runtime::SignalSource& signals, runtime::Deadline deadline,
                                          Gateway* gateway) {
     for (;;) {

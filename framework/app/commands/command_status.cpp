@@ -1,5 +1,5 @@
-// status: who leads, what incidents there are, and what operators say about them: words, which move
-// no state.
+// status: shows the leader and the incidents, and publishes operators' statements, which change no
+// state.
 #include <algorithm>
 
 #include "app/commands/command_database.h"
@@ -15,10 +15,10 @@ using status::Maintenance;
 using status::ShownIncident;
 
 constexpr std::uint32_t listed_max = 10'000;
-// Of those that are not open, what is shown without --all.
+// The age up to which closed incidents are shown without --all.
 constexpr std::int64_t recent_ms = 86'400'000;
 
-// What is wrong, by the options that said it.
+// Prints the problems by the options that caused them.
 int refuse(const CommonOptions& options, const base::Error& error) {
   std::string text = error.message;
   for (const base::FieldProblem& field : error.fields) {
@@ -62,7 +62,7 @@ std::string lines_of(const std::vector<Item>& all) {
   return lines.empty() ? std::string("none") : lines;
 }
 
-// Prints the incident as it is now; `missing`: why the word was not taken.
+// Prints the current incident; `missing`: the error if the statement was not accepted.
 int print_incident(const CommonOptions& options, Tools& tools,
                    const Result<bool, base::Error>& is_done, const std::string& id,
                    const base::Error& missing) {
@@ -99,7 +99,7 @@ int run_status_incidents(const CommonOptions& options, const StatusWords& words)
                                              .with_unconfirmed = true})
                           : store.recent_incidents(tools.clock.now_ms() - recent_ms);
     if (list.ok() && !words.all) {
-      std::reverse(list->begin(), list->end());  // the newest first, as with --all
+      std::reverse(list->begin(), list->end());  // newest first, as with --all
       list->resize(std::min<std::size_t>(list->size(), words.limit));
     }
     return print(options, list, items_json<ShownIncident>, lines_of<ShownIncident>);

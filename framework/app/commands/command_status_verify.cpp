@@ -1,5 +1,5 @@
-// status verify: whether evidence fits together and whether what was published follows from it, of
-// a file or of a running gateway. It needs the public key alone: no configuration, no database.
+// status verify: checks that evidence is consistent and that the published status follows from it,
+// for a file or a running gateway. It needs only the public key: no configuration, no database.
 #include <CLI/CLI.hpp>
 #include <fstream>
 #include <iostream>
@@ -28,7 +28,7 @@ constexpr std::string_view evidence_path = "/v1/status/evidence";
 constexpr std::uint32_t page_timeout_ms = 60'000;
 constexpr std::uint64_t page_bytes_max = 64ull * 1024 * 1024;
 
-// Gives the lines of a text to the verifier as its bytes come; false: one does not fit.
+// Passes the lines of a text to the verifier as its bytes arrive; false: a line is invalid.
 class LineFeed {
  public:
   explicit LineFeed(Verifier& verifier) : verifier_(verifier) {}
@@ -42,10 +42,10 @@ class LineFeed {
       if (!verifier_.take(rest_)) return false;
       rest_.clear();
     }
-    // A line without end is refused as soon as it is too long.
+    // A line without a newline is refused as soon as it is too long.
     return rest_.size() <= status::evidence_line_bytes_max || verifier_.take(rest_);
   }
-  // What stands behind the last newline is a line as well.
+  // Text behind the last newline counts as a line.
   bool end() { return rest_.empty() || verifier_.take(std::exchange(rest_, {})); }
 
  private:
@@ -71,7 +71,7 @@ struct Page final : HttpSink {
 
 class Site {
  public:
-  // `url`: of the gateway's API host, or of its evidence.
+  // `url`: of the gateway's API host, or of its evidence route.
   explicit Site(std::string url) : base_(std::move(url)) {
     base_.erase(std::min(base_.find('?'), base_.size()));
     base_.erase(std::min(base_.find(evidence_path), base_.size()));
@@ -79,12 +79,12 @@ class Site {
   }
   ~Site() { client_->stop(); }
 
-  // False: `problem` says why; else `page` has the reply's body.
+  // Fetches `path`. False: sets `problem`; true: `page` has the reply's body.
   bool get(const std::string& path, Page& page, std::string& problem) {
     const std::string url = base_ + path;
     OwnCall call(clock_, page_timeout_ms);
     HttpOptions options;
-    options.allow_private_addresses = true;  // whoever runs the command names the place
+    options.allow_private_addresses = true;  // the person who runs the command chose the URL
     options.reply_bytes_max = page_bytes_max;
     const Done done = client_->call({Method::get, url, {}, {}}, options, page, call);
     if (!done.ok()) problem = url + " does not answer: " + done.error().message;
@@ -105,9 +105,9 @@ class Site {
   std::unique_ptr<wire::Client> client_ = wire::make_client(runtime_, settings());
 };
 
-// Page by page, from the first round that can be verified to the newest. The status is asked for
-// first, so that its round is among them. What is wrong with the place, not with the evidence, in a
-// sentence; empty: nothing.
+// Reads page by page, from the first round that can be verified to the newest. The status is
+// fetched first, so that its round is among them. Returns one sentence if the gateway cannot be
+// read; empty: success. Faults of the evidence stay in the verifier.
 std::string feed_site(Verifier& verifier, const StatusVerifyWords& words) {
   Site site(words.source);
   std::string problem;
@@ -210,7 +210,7 @@ std::string to_text(const Verifier& verifier) {
   return text + (verifier.problem().empty() ? "the evidence fits" : verifier.problem());
 }
 
-// What keeps the answer from being "it fits" although every line does.
+// Returns why the evidence as a whole fails although each line is valid.
 std::string fault_of(const Verifier& verifier, bool is_published) {
   if (verifier.verified().rounds == 0) return "there is no round in the evidence";
   if (!is_published || verifier.was_compared()) return "";

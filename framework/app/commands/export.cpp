@@ -26,7 +26,7 @@ std::string text_of(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-// One object for a row, in both formats.
+// One JSON object per row, for both formats.
 Json row_of(const ledger::UsageRow& usage) { return hosts::line_json(usage); }
 
 Json row_of(const ledger::Allocation& allocation) {
@@ -38,7 +38,7 @@ Json row_of(const ledger::Allocation& allocation) {
 std::int64_t time_of(const ledger::UsageRow& usage) { return usage.occurred_at_ms; }
 std::int64_t time_of(const ledger::Allocation& allocation) { return allocation.effective_at_ms; }
 
-// Every row has one outcome, so the numbers of outcomes add up to that of requests.
+// Every row has exactly one outcome, so the counts of the outcomes add up to the requests.
 struct UsageTotals {
   ledger::UsageSums sums;
   std::int64_t replayed = 0;
@@ -94,7 +94,7 @@ class Lines {
   std::ostream& out_;
 };
 
-// Every row of the accounts through `read`, one page of one account after the other.
+// Writes all rows of the accounts, read through `read` page by page, one account after the other.
 template <class Totals, class Read>
 Exported write_rows(const std::vector<std::string>& accounts, const ExportRequest& request,
                     Lines lines, std::ostream& out, Read&& read) {
@@ -128,7 +128,7 @@ Result<std::vector<std::string>, std::string> accounts_of(storage::Node& node,
   }
   const auto all = node.accounts().list(std::nullopt);
   if (!all.ok()) return all.error().message;
-  std::vector<std::string> ids = {""};  // calls that were paid without an account
+  std::vector<std::string> ids = {""};  // calls paid without an account
   for (const identity::Account& account : *all) ids.push_back(account.id);
   return ids;
 }

@@ -26,7 +26,7 @@ namespace {
 
 using registry::Problem;
 
-// Load balancers ask about every second or few, and leave after two or three answers.
+// Load balancers probe every few seconds, and stop sending after two or three failures.
 constexpr std::uint32_t unready_before_stop_ms = 5'000;
 
 void read_storage(Section& top, Config& config) {
@@ -61,8 +61,7 @@ void read_free(Section& top, Config& config) {
   }
 }
 
-// An operator who writes this key wants only the pinned files, so a list that pins nothing is
-// refused.
+// The key means that only pinned files are loaded, so an empty list is refused.
 void read_pins(const Settings& node, Section& plugins, Config& config) {
   const auto is_digest = [](const Settings& pin) {
     constexpr std::size_t hex_digits = 64;
@@ -90,13 +89,13 @@ void read_plugins(Section& top, Config& config) {
   if (is_there) read_pins(pins == nullptr ? Settings{} : *pins, plugins, config);
 }
 
-// What the settings of a lane or a processor may be is its own to say, when it is bound.
+// A lane or a processor checks its own settings when it is bound.
 void read_plugin_settings(Section& top, Config& config) {
   Section lanes(top, "lanes");
   for (const std::string& name : lanes.keys()) {
     if (const Settings* settings = lanes.child(name)) config.lanes[name] = *settings;
   }
-  // One that is named is in service, whether it is given settings or not.
+  // A named processor is in service, with or without settings.
   Section processors(top, "processors");
   for (const std::string& name : processors.keys()) {
     const Settings* const settings = processors.child(name);
@@ -152,14 +151,15 @@ void read_mcp_host(Section& hosts, McpConfig& mcp) {
   }
 }
 
-// Cookies that are not Secure, and passkeys, work on http for this machine alone.
+// Cookies that are not Secure, and passkeys, work over http on this machine only.
 bool is_fit_for_sessions(std::string_view url) noexcept {
   const auto [host, port] = hosts::split_authority(hosts::authority_of(url));
   return url.starts_with("https://") || host == "localhost" || host == "127.0.0.1" ||
          host == "[::1]";
 }
 
-// "v=MCPv1; k=ed25519; p=" and 32 bytes in base64, or k=ecdsap384 and a point of 49.
+// Accepts "v=MCPv1; k=ed25519; p=" and 32 bytes in base64, or "k=ecdsap384" and a point of 49
+// bytes.
 bool is_registry_key(std::string_view line) noexcept {
   for (const auto& [begin, letters, padding] :
        {std::tuple<std::string_view, std::size_t, std::string_view>{
@@ -217,7 +217,7 @@ void read_proxies(Section& section, Config& config) {
       "address, and the failed sign-ins of one of them keep the others waiting");
 }
 
-// Browsers let a page use passkeys of its own host name, or of a domain above it.
+// Browsers let a page use passkeys of its own host name, or of a parent domain.
 bool is_domain_of(std::string_view domain, std::string_view host) noexcept {
   return host == domain ||
          (host.ends_with(domain) && host.substr(0, host.size() - domain.size()).ends_with('.'));
@@ -317,7 +317,7 @@ void read_identity(Section& top, Config& config) {
     Preset preset = Preset::standard;
     sessions.choice("preset", preset,
                     {{"standard", Preset::standard}, {"strict", Preset::strict}});
-    if (preset == Preset::strict) {  // NIST SP 800-63B-4 section 2.2.3, of assurance level 2
+    if (preset == Preset::strict) {  // NIST SP 800-63B-4 section 2.2.3, AAL2
       people.idle_minutes = 60;
       people.absolute_hours = 24;
     }
@@ -361,7 +361,7 @@ void read_audit(Section& top, Config& config) {
   audit.integer("retention_days", config.people.audit_days, 0, 36'500);
 }
 
-// What a password and links to sign in with are sent over must be read by nobody in between.
+// The connection carries a password and sign-in links, so it must be encrypted.
 void check_security(Section& smtp, const Config& config) {
   const MailConfig& mail = config.mail;
   if (mail.security != mail::Security::none) return;
@@ -432,7 +432,7 @@ void read_oauth(Section& top, Config& config) {
   }
 }
 
-// Two hosts cannot have one port, be it that one of them takes it on all addresses.
+// Two hosts cannot share a port, even if one of them listens on all addresses.
 void refuse_shared_ports(Section& hosts, const Config& config) {
   const std::pair<std::string, std::string> listeners[] = {{"api", config.api.listen},
                                                            {"mcp", config.mcp.listen},
@@ -448,7 +448,7 @@ void refuse_shared_ports(Section& hosts, const Config& config) {
   }
 }
 
-// Payments per call are offered for this URL, and production is for others than this machine.
+// The URL is part of payment terms, and in production callers are on other machines.
 void check_api_url(Section& api, const Config& config) {
   const bool is_production = config.environment == identity::Environment::production;
   if (config.api.base_url.empty() && listens_everywhere(config.api.listen) &&
@@ -518,7 +518,8 @@ void read_limits(Section& top, Config& config) {
   limits.integer("connections_max", config.connections_max, 1, 1'000'000);
   limits.integer("calls_per_account_max", config.calls_per_account_max, 1, 1'000'000);
   limits.integer("calls_per_upstream_max", config.calls_per_upstream_max, 1, 1'000'000);
-  // The longest body and message may take nine sixteenths of these (hosts/byte_budget.h).
+  // The longest body and the longest message may take nine sixteenths of these budgets
+  // (hosts/byte_budget.h).
   limits.integer("request_bodies_bytes_max", config.request_bodies_bytes_max,
                  2 * base::limits::request_body_bytes_max, 2'000'000'000);
   limits.integer("mcp_messages_bytes_max", config.mcp_messages_bytes_max,
@@ -588,7 +589,7 @@ Config decode(const Settings& tree, Reading& reading) {
   return config;
 }
 
-// Puts the value of one `--set a.b.c=value` into the tree, making maps on the way.
+// Sets the value of one `--set a.b.c=value` in the tree; creates maps on the way.
 std::optional<Problem> apply_setting(Settings& tree, const std::string& setting, int number) {
   const std::size_t equals = setting.find('=');
   const std::string key = setting.substr(0, equals);

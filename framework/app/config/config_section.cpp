@@ -21,7 +21,7 @@ std::string_view without_brackets(std::string_view host) noexcept {
   return host.starts_with('[') && host.ends_with(']') ? host.substr(1, host.size() - 2) : host;
 }
 
-// The bytes of an IPv4 or, in brackets, IPv6 address; empty: it is none.
+// Returns the bytes of an IPv4 address or of an IPv6 address in brackets; empty: `host` is neither.
 std::vector<unsigned char> address_bytes(std::string_view host) {
   const bool is_v6 = host.starts_with('[');
   std::vector<unsigned char> bytes(is_v6 ? 16 : 4);
@@ -30,7 +30,7 @@ std::vector<unsigned char> address_bytes(std::string_view host) {
   return bytes;
 }
 
-// A name has a letter; what has none is a number that other programs might read as an address.
+// A name has a letter; without one it is a number that other programs might read as an address.
 bool is_host_name(std::string_view host) noexcept {
   const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
   const auto fits = [&](char c) {
@@ -48,13 +48,13 @@ bool is_listener(std::string_view address) {
   return is_port && (is_host_name(host) || !address_bytes(host).empty());
 }
 
-// As browsers write it; empty: no page has it.
+// Returns the origin as browsers write it; empty: no page can have this origin.
 std::string as_origin(const std::string& text) {
   if (text == "*" || text == "null") return text;
   const std::size_t end = text.find("://");
   if (end == text.npos || !base::is_visible_ascii(text)) return "";
   if (text.find_first_of("/?#", end + 3) != text.npos || text.size() == end + 3) return "";
-  const bool is_web = text.starts_with("http");  // others, such as those of extensions, as they are
+  const bool is_web = text.starts_with("http");  // others, such as those of extensions, unchanged
   return is_web ? hosts::origin_of(text) : text;
 }
 
@@ -193,7 +193,7 @@ void Section::paths(const std::string& key, std::vector<std::string>& out) {
   }
 }
 
-// A path as it is meant where it is written.
+// Resolves a path against the place where it is written.
 std::string Section::resolved(const Settings& written, std::string path) {
   const bool from_file = !written.file.empty() && written.file != "--set";
   if (!from_file || path.empty() || fs::path(path).is_absolute()) return path;

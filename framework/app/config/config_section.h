@@ -1,6 +1,6 @@
-// Section: reads the keys of one map of the configuration, remembers which it was asked for, and
-// reports what is wrong with its place. A key that nobody asked for by the section's end is
-// unknown. Lives within read_config(); used by one Thread.
+// Section: reads the keys of one map of the configuration, remembers the keys that were read, and
+// reports problems with their place. A key that was not read by the section's end is unknown. Lives
+// within read_config(); used by one Thread.
 #pragma once
 
 #include <algorithm>
@@ -18,20 +18,20 @@
 
 namespace turnpike::app {
 
-// The findings of reading a configuration, beside its values.
+// The findings of reading a configuration, besides its values.
 struct Reading {
   std::vector<registry::Problem> problems;
-  std::vector<registry::Problem> notes;  // on what is valid and probably not meant
-  std::vector<std::string> keys;  // all that were asked for, there or not: "hosts.api.listen"
+  std::vector<registry::Problem> notes;  // valid but probably unintended settings
+  std::vector<std::string> keys;  // all keys that were read, present or not: "hosts.api.listen"
 };
 
 class Section {
  public:
   Section(const Settings& tree, Reading& reading);
   Section(Section& parent, const std::string& key);
-  // The maps of the list under `key`, each to be read by `read(section, place)`, where `place` is
-  // its number from 0 on. Where there is none, it is called once with a section that is not there
-  // and nothing, so that what a list's maps may have is known.
+  // Calls `read(section, index)` for each map of the list under `key`; `index` counts from 0. If
+  // the list is missing, it calls `read` once with an absent section and no index, so that the keys
+  // of its maps are known.
   template <class F>
   void each(const std::string& key, F&& read) {
     const Settings* list = child(key);
@@ -49,9 +49,9 @@ class Section {
   Section& operator=(const Section&) = delete;
   ~Section();
 
-  // The value under `key`; null where there is none or it is left empty.
+  // The value under `key`; null if it is missing or empty.
   [[nodiscard]] const Settings* child(const std::string& key);
-  // The keys that are there, asked for or not.
+  // The keys that are present, read or not.
   [[nodiscard]] std::vector<std::string> keys() const;
 
   void text(const std::string& key, std::string& out);
@@ -59,17 +59,17 @@ class Section {
   void boolean(const std::string& key, bool& out);
   void integer(const std::string& key, std::uint32_t& out, std::int64_t minimum,
                std::int64_t maximum);
-  // A list of texts; one text is a list of one. False: it was something else.
+  // Reads a list of texts; a single text is a list of one. False: the value has another type.
   bool texts(const std::string& key, std::optional<std::vector<std::string>>& out);
-  // A path: relative ones are relative to the file the value stands in.
+  // Reads a path; a relative path is relative to the file that holds the value.
   void path(const std::string& key, std::string& out);
-  // The same, one or a list of them.
+  // The same for one path or a list of paths.
   void paths(const std::string& key, std::vector<std::string>& out);
-  // Where to listen, as "address:port"; empty: nowhere.
+  // Reads a listen address, "address:port"; empty: the host is not served.
   void listener(const std::string& key, std::string& out);
-  // The URL of a host as callers reach it; given back without what goes without saying.
+  // Reads the public URL of a host, normalized: without parts that are implied.
   void public_url(const std::string& key, std::string& out);
-  // Origins of pages, as browsers write them, and "*".
+  // Reads origins of pages, as browsers write them, and "*".
   void origins(const std::string& key, std::optional<std::vector<std::string>>& out);
 
   template <class Value>
@@ -88,12 +88,12 @@ class Section {
     report(key, "expected one of " + names);
   }
 
-  // At the value of `key`, or at the nearest section around it that is there.
+  // Report at the value of `key`, or at the nearest enclosing section that is present.
   void report(const std::string& key, const std::string& message);
   void note(const std::string& key, const std::string& message);
 
  private:
-  // A map in a list: its place, where it has one, is its own.
+  // Makes the section of a map in a list, whose place is that of the map, if it has one.
   Section(Section& parent, const Settings* item, const std::string& name);
 
   [[nodiscard]] static std::string resolved(const Settings& written, std::string path);
@@ -103,16 +103,16 @@ class Section {
 
   Reading& reading_;
   const std::string path_;
-  const Settings* node_;  // null: the section is not there
+  const Settings* node_;  // null: the section is absent
   const Settings& place_;
   std::vector<std::string> known_;
 };
 
-// Whether an address that listener() let pass is that of every interface.
+// Whether an address that listener() accepted means all interfaces.
 bool listens_everywhere(std::string_view address) noexcept;
 
-// Whether one of two such addresses keeps the other from being listened on. Port 0 is any free one;
-// a name is taken for another address than a number.
+// Whether two such addresses conflict. Port 0 is any free one, so it never conflicts; a name and a
+// number count as different addresses.
 bool is_same_port(std::string_view left, std::string_view right) noexcept;
 
 }  // namespace turnpike::app

@@ -13,7 +13,7 @@ void read_colours(Section& brand, site::BrandColours& colours) {
   section.text("link_dark", colours.link_dark);
 }
 
-// Browsers would run a link of another scheme.
+// Browsers would execute a link of another scheme, such as javascript:.
 bool is_fit_for_links(std::string_view url) noexcept {
   return url.starts_with("https://") || url.starts_with("http://") || url.starts_with("mailto:") ||
          (url.starts_with('/') && !url.starts_with("//"));

@@ -1,5 +1,5 @@
-// What the configuration says of the site: where its files are, whose overlay lies over them, and
-// the brand. Used by read_config() alone.
+// The configuration of the site: the directory of its files, the overlay over them, and the brand.
+// Used by read_config() alone.
 #pragma once
 
 #include "app/config/config_section.h"

@@ -14,7 +14,7 @@ std::optional<std::string> read_secret(const registry::SecretReference& referenc
   std::ifstream stream(reference.name, std::ios::binary);
   std::string value(secret_bytes_max, '\0');
   stream.read(value.data(), static_cast<std::streamsize>(value.size()));
-  if (!stream.eof()) return std::nullopt;  // unreadable, or too much to be a secret
+  if (!stream.eof()) return std::nullopt;  // unreadable, or too large for a secret
   value.resize(static_cast<std::size_t>(stream.gcount()));
   if (value.ends_with('\n')) value.pop_back();
   return value.empty() ? std::nullopt : std::optional(std::move(value));

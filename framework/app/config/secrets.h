@@ -1,4 +1,4 @@
-// Where the values of secrets come from: the process's environment, or files. Any plain Thread.
+// Reads the values of secrets from the process's environment or from files. Any plain Thread.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace turnpike::app {
 
-// Nothing: it is not there, or empty. One final newline of a file is not part of it.
+// Nothing: the secret is missing or empty. One final newline of a file is removed.
 std::optional<std::string> read_secret(const registry::SecretReference& reference);
 
 }  // namespace turnpike::app

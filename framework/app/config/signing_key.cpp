@@ -27,8 +27,8 @@ std::optional<Bytes> parse(const std::string& text) {
   return bytes;
 }
 
-// Whole under its name or not there at all: written aside, then linked, which fails if another was
-// faster.
+// Creates the file atomically: writes a temporary file, then links it, which fails if another
+// process was faster.
 bool write_once(const std::string& path, const std::string& text) {
   const std::string aside = path + "." + std::to_string(::getpid());
   const int file = ::open(aside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);

@@ -1,6 +1,6 @@
 // The service's signing key: 32 random bytes in data_dir/signing_key, readable by the owner alone,
-// made once. It is not in the database on purpose: a person who can change the books there must not
-// be able to sign them. Nodes of one database sign under one name when they are given the same
+// created once. It is deliberately not in the database: a person who can change the books there
+// must not be able to sign them. Nodes of one database share one identity if they get the same
 // file.
 //
 // Free functions; called by main()'s Thread.
@@ -16,10 +16,10 @@
 
 namespace turnpike::app {
 
-// Made where absent; of two that make it at once, one wins. The error is a sentence.
+// Creates the key if it is missing; of two concurrent creators one wins. The error is a sentence.
 Result<crypto::Ed25519Seed, std::string> signing_key(const std::string& data_dir, Random& random);
 
-// Nothing where it was never made.
+// Nothing: the key was never created.
 Result<std::optional<crypto::Ed25519Seed>, std::string> read_signing_key(
     const std::string& data_dir);
 

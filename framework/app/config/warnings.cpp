@@ -12,9 +12,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t named_max = 5;  // of the paths that others can read
+constexpr std::size_t named_max = 5;  // of paths that others can read
 
-// Whether other users of the machine may read, write or enter it, or its group may write it.
+// Whether other users of the machine may read, write or enter `path`, or its group may write it.
 bool is_open(const fs::path& path) {
   std::error_code gone;
   const fs::file_status status = fs::symlink_status(path, gone);
@@ -27,7 +27,7 @@ bool has_database_elsewhere(const Config& config) {
   return config.engine == Engine::sqlite && fs::path(config.sqlite_path).is_absolute();
 }
 
-// All that stands in the data directory, and the database with the files beside it.
+// All entries of the data directory, and the database with the files beside it.
 std::vector<fs::path> data_of(const Config& config) {
   const fs::path data_dir = config.data_dir;
   std::vector<fs::path> paths = {data_dir};

@@ -12,8 +12,8 @@
 namespace turnpike::app {
 
 struct Warning {
-  std::string_view event;  // of the log: "data_open_to_others"
-  std::string text;        // one sentence: what, where, how to mend it
+  std::string_view event;  // name in the log: "data_open_to_others"
+  std::string text;        // one sentence: what, where, the fix
 };
 
 std::vector<Warning> warnings_of(const Config& config);

@@ -49,7 +49,7 @@ class NoHttp final : public Http {
   }
 };
 
-// Keeps what plugins warn of. Written by main()'s Thread and that of the pool, one after the other.
+// Collects the warnings of plugins. Written by main()'s Thread and the pool's, one after the other.
 class KeptWarnings final : public base::Log {
  public:
   using base::Log::write;
@@ -84,7 +84,7 @@ std::vector<registry::Problem> without_unclaimed(std::vector<registry::Problem> 
   return problems;
 }
 
-// A host for plugins that are only asked what they are and what they refuse.
+// A host for plugins that are only asked for their descriptors and their problems.
 struct CheckedPlugins::Surroundings {
   base::SystemClock clock;
   base::SystemRandom random;
@@ -159,7 +159,7 @@ BindingFindings CheckedPlugins::bind(std::shared_ptr<const registry::Program> pr
   const auto providers = plugins.providers();
   const auto unclaimed = plugins.unclaimed_settings();
   const registry::SecretResolver secrets = &read_secret;
-  // Without one it is where the gateway will listen, which is not known yet.
+  // Without a configured URL the origin is where the gateway will listen, which is not known yet.
   const std::string origin =
       config_.api.base_url.empty() ? "http://localhost" : config_.api.base_url;
   exchange::BindInput input;

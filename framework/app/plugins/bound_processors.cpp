@@ -51,7 +51,7 @@ std::unique_ptr<BoundProcessor> BoundProcessors::bind(const Config& config,
         }
         return value;
       });
-  // Which of its secrets are missing is said where the lane is bound.
+  // Missing secrets of the lane are reported where the lane is bound.
   std::optional<Settings> of_lane;
   if (slot.lane_settings != nullptr) {
     of_lane = registry::resolve_secrets(*slot.lane_settings, &read_secret);

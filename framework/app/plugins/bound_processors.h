@@ -1,7 +1,7 @@
-// BoundProcessors: the processors that the configuration names, bound to their settings: those that
-// are in service until the process ends.
+// BoundProcessors: the processors that the configuration names, bound to their settings. They stay
+// in service until the process ends.
 //
-// Owned by whoever bound them: the gateway, `turnpike check`, commands. The plugins and the
+// Owned by the code that bound them: the gateway, `turnpike check`, commands. The plugins and the
 // configuration outlive it. Immutable once bound; any Thread.
 #pragma once
 
@@ -19,8 +19,8 @@ namespace turnpike::app {
 
 class BoundProcessors {
  public:
-  // What is wrong, what an operator should know, and which secrets are not there is kept.
-  // `deployment_id`: of the database; empty where that is not open.
+  // Keeps the problems, the notes for the operator, and the missing secrets. `deployment_id`: of
+  // the database; empty where the database is not open.
   BoundProcessors(const Config& config, const PluginSet& plugins, std::string public_origin,
                   std::string deployment_id);
   ~BoundProcessors();

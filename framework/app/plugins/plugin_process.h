@@ -1,6 +1,5 @@
-// PluginProcess: what plugins stand on in a command, as far as commands need it: the database, with
-// a running gateway beside it or without, outbound HTTP, the plugins' stores. Used by main()'s
-// Thread.
+// PluginProcess: the environment of plugins in a command: the database, beside a running gateway or
+// without one, outbound HTTP, the plugins' stores. Used by main()'s Thread.
 #pragma once
 
 #include <functional>
@@ -17,11 +16,11 @@ namespace turnpike::app {
 
 class PluginProcess {
  public:
-  // Both outlive it.
+  // `config` and `options` outlive the object.
   PluginProcess(const Config& config, const CommonOptions& options)
       : config_(config), options_(options) {}
 
-  // Runs `work` with everything open, and returns its exit code, or prints why it cannot be run.
+  // Runs `work` with everything open, and returns its exit code; prints the error if opening fails.
   int run(const std::function<int(const PluginSet& plugins, storage::Node& node)>& work);
 
   [[nodiscard]] const Config& config() const noexcept { return config_; }
@@ -37,7 +36,7 @@ class PluginProcess {
   const std::unique_ptr<base::Metrics> metrics_ = base::make_metrics();
 };
 
-// hosts.api.base_url, or what goes without saying.
+// hosts.api.base_url, or its default.
 std::string api_origin(const Config& config);
 
 }  // namespace turnpike::app

@@ -16,7 +16,7 @@ char to_upper(char letter) {
   return is_lower(letter) ? static_cast<char>(letter - 'a' + 'A') : letter;
 }
 
-// "dao_votes" as "DaoVotes" with an empty `joint`, as "Dao-Votes" with "-".
+// "dao_votes" becomes "DaoVotes" with an empty `joint`, "Dao-Votes" with "-".
 std::string capitalized(std::string_view name, std::string_view joint) {
   std::string words;
   bool begins = true;
@@ -42,11 +42,11 @@ std::string replaced(std::string_view text, std::string_view from, std::string_v
   }
 }
 
-// What the project of a slot is made of.
+// The parts of a slot's project.
 struct SlotProject {
   Slot slot;
   std::string_view word;
-  std::string_view next;  // what to do with the built plugin
+  std::string_view next;  // advice on the built plugin
   std::string_view (*source)() noexcept;
   std::string_view (*test)() noexcept;
 };

@@ -1,5 +1,5 @@
 // The files of a new plugin's project (`turnpike plugin new`): the templates in plugin_project/
-// with the plugin's name in its places. Pure functions; any Thread.
+// with the plugin's name filled in. Pure functions; any Thread.
 #pragma once
 
 #include <optional>
@@ -16,14 +16,14 @@ struct ProjectFile {
   std::string text;
 };
 
-// The slots that there are projects for, by their words.
+// The slots that have a project, by name.
 std::optional<Slot> slot_named(std::string_view word);
 inline constexpr const char* slot_words[] = {"provider", "lane", "processor"};
 
 // REQUIRES: problem_of_plugin_name(name) is empty, and slot_named() knows the slot.
 std::vector<ProjectFile> plugin_project(Slot slot, std::string_view name);
 
-// Why this is no name for a plugin and its files; empty: it is one.
+// Returns why this is not a name for a plugin and its files; empty: it is one.
 std::string problem_of_plugin_name(std::string_view name);
 
 // The templates, compiled in.

@@ -13,7 +13,7 @@ constexpr std::int64_t run_timeout_ms = 300'000;
 constexpr std::uint32_t retry_ms = 5'000;         // after a failure
 constexpr std::int64_t program_check_ms = 1'000;  // how soon a new generation's objects are run
 
-// Sleeps until then, or until it is time to look for a new generation; false: cancelled.
+// Sleeps until `due`, or until the next check for a new generation; false: cancelled.
 bool rest_until(Deadline due) {
   return runtime::sleep_until(due.earlier(Deadline::after_ms(program_check_ms))) ==
          runtime::Wake::deadline;

@@ -1,6 +1,6 @@
-// PluginRunner: gives plugins the time for work of their own (BoundObject::run): reconciling,
-// asking third parties what they support. One background fiber for each bound object whose plugin
-// declares such work; only those of the generation in service are run.
+// PluginRunner: runs the background work of plugins (BoundObject::run): reconciling, asking third
+// parties what they support. One background fiber for each bound object whose plugin declares such
+// work; only objects of the generation in service are run.
 //
 // Owned by the gateway; started and stopped by its Thread, before the runtime stops.
 #pragma once
@@ -21,16 +21,17 @@ namespace turnpike::app {
 class PluginRunner {
  public:
   PluginRunner(runtime::Runtime& runtime, const Serving& serving, base::Log& log);
-  ~PluginRunner();  // cancel(), then waits for the fibers' end, without end
+  ~PluginRunner();  // cancel(), then waits for the fibers without a deadline
   PluginRunner(const PluginRunner&) = delete;
   PluginRunner& operator=(const PluginRunner&) = delete;
 
-  void cancel();  // the work under way, too
-  // Whether all fibers ended by then; one whose plugin holds up the loop does not.
+  void cancel();  // also cancels running work
+  // Returns whether all fibers ended by the deadline; a fiber whose plugin blocks the loop does
+  // not.
   [[nodiscard]] bool has_ended(runtime::Deadline deadline);
 
  private:
-  // The worker of one bound object, over all generations. An object that is gone may come back.
+  // The worker of one bound object, over all generations. A missing object may come back.
   struct Worker {
     std::string plugin;
     std::string upstream_id;
@@ -41,12 +42,13 @@ class PluginRunner {
   void supervise();
   void start_new(const exchange::Service& service);
   void work(Worker& worker);
-  // When to run it again, in ms; nothing: the object is not in service, or wants no more.
+  // Returns when to run it again, in ms; nothing: the object is not in service, or asks for no
+  // further run.
   std::optional<std::uint32_t> run_once(const exchange::Service& service, const Worker& worker);
 
   const Serving& serving_;
   base::Log& log_;
-  std::list<Worker> workers_;  // of the supervising fiber; their addresses stay
+  std::list<Worker> workers_;  // of the supervising fiber; a list, for stable addresses
   runtime::FiberHandle supervisor_;
   runtime::Event ended_;
 };

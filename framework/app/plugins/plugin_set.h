@@ -1,8 +1,8 @@
 // PluginSet: the plugins of a process, loaded from the configured directories over one set of
 // resources, as the slots that a program is bound to.
 //
-// Owned by whoever loaded it: the gateway, `turnpike check`, a command of a plugin. take_new() is
-// for one Thread at a time, find_command() and providers() for any.
+// Owned by the code that loaded it: the gateway, `turnpike check`, a command of a plugin.
+// take_new() is for one Thread at a time, find_command() and providers() for any.
 #pragma once
 
 #include <string>
@@ -24,7 +24,7 @@ struct ProcessorSlot {
   Processor* processor = nullptr;
   Host* host = nullptr;
   const Settings* settings = nullptr;
-  const Settings* lane_settings = nullptr;  // of a plugin that is a lane, too, if there are any
+  const Settings* lane_settings = nullptr;  // if the plugin is also a lane and has lane settings
 };
 
 class PluginSet {
@@ -35,15 +35,15 @@ class PluginSet {
   static Result<PluginSet, Problems> load(const Config& config, plugin::HostResources resources,
                                           const plugin::GuardOptions& guard = {});
 
-  // Providers that are new in the directories; nothing is taken where there are problems.
+  // Loads providers that are new in the directories; takes none if there are problems.
   Result<plugin::Catalog::Taken, Problems> take_new();
 
   [[nodiscard]] const plugin::Catalog& catalog() const noexcept { return catalog_; }
   [[nodiscard]] std::vector<exchange::ProviderSlot> providers() const;
-  // The lanes that plugins brought, with their settings of the configuration.
+  // The lanes of the plugins, with their settings of the configuration.
   [[nodiscard]] const std::vector<exchange::LaneSlot>& lanes() const noexcept { return lanes_; }
   [[nodiscard]] std::vector<ProcessorSlot> processors() const;
-  // Settings of lanes and processors that no plugin brings.
+  // Problems for settings of lanes and processors that no plugin provides.
   [[nodiscard]] Problems unclaimed_settings() const;
 
  private:

@@ -13,11 +13,11 @@ using Steady = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr milliseconds round_pause{1'000};
-// Each so many rounds accounts are resumed, and usage is indexed however little it is: what fills a
-// whole step need not wait, and many small ones cost more than few large ones.
+// Every this many rounds accounts are resumed, and usage is indexed even if it does not fill a
+// batch. A full batch is indexed at once; many small batches cost more than few large ones.
 constexpr int rounds_between_sweeps = 5;
 constexpr int rounds_between_deletions = 600;
-// Far behind, it works for a quarter of the time of one core, so calls do not feel it.
+// With a backlog this work takes a quarter of the time of one core, so that calls do not notice it.
 constexpr int pause_for_work = 3;
 constexpr std::int64_t day_ms = 24 * 3'600'000ll;
 constexpr int low_priority = 10;
@@ -66,7 +66,7 @@ bool Chores::report(base::Outage& outage, std::string_view chore, const Result& 
 
 void Chores::run() {
   base::name_this_thread("chores");
-  setpriority(PRIO_PROCESS, 0, low_priority);  // on Linux: of the calling thread alone
+  setpriority(PRIO_PROCESS, 0, low_priority);  // on Linux this affects only the calling thread
   int rounds = 0;
   std::unique_lock lock(mutex_);
   Steady::duration pause = round_pause;

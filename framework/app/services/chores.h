@@ -1,7 +1,7 @@
-// Chores: background work that no request waits for. It gives positions to usage that nobody has
-// read yet, so that the next reader has little to do, sets up the accounts that a crash, here or on
-// another node, left half-made, and deletes the sessions, links and tries that ended a while ago,
-// and audit events that are older than they are kept. Nothing depends on when it is done.
+// Chores: background work that no request waits for. It indexes usage that no reader has asked for
+// yet, so that the next reader has little to do; completes accounts that a crash, here or on
+// another node, left incomplete; and deletes sessions, links and attempts some time after their
+// end, and audit events past their retention. Nothing depends on the time when this is done.
 //
 // One Thread of its own, at low priority; owned by the gateway. The stores must outlive it.
 #pragma once
@@ -24,17 +24,17 @@ class Chores {
  public:
   struct AuditLog {
     identity::AuditStore& store;
-    std::uint32_t kept_days = 0;  // 0: for good
+    std::uint32_t kept_days = 0;  // retention; 0: forever
   };
   Chores(ledger::UsageStore& usage, identity::Accounts accounts, identity::SessionStore& sessions,
          oauth::GrantStore& grants, AuditLog audit, base::Log& log);
-  ~Chores();  // ends the one under way first
+  ~Chores();  // waits for the running chore
   Chores(const Chores&) = delete;
   Chores& operator=(const Chores&) = delete;
 
  private:
   void run();
-  // Tells the log of it; whether it worked.
+  // Reports the outcome of a chore to the log; returns whether it succeeded.
   template <class Result>
   bool report(base::Outage& outage, std::string_view chore, const Result& result);
 

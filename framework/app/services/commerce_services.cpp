@@ -13,10 +13,10 @@ constexpr std::int64_t check_timeout_ms = 30'000;
 constexpr std::uint32_t own_work_retry_ms = 5'000;
 
 commerce::ShopSettings shop_settings(const Config& config, const std::string& web_url) {
-  // The purchase's page says what became of it.
+  // The purchase's page shows its outcome.
   const std::string page = web_url + "/dashboard/{account}/purchases/{purchase}";
   const CommerceConfig& commerce = config.commerce;
-  // Who comes back from paying has it looked at.
+  // The query makes the gateway look the payment up when its payer returns.
   const std::string paid_page = page + "?returned=1";
   return {.success_url = commerce.success_url.empty() ? paid_page : commerce.success_url,
           .cancel_url = commerce.cancel_url.empty() ? page : commerce.cancel_url,
@@ -90,11 +90,11 @@ bool CommerceServices::has_ended(Deadline deadline) {
   return true;
 }
 
-// What other nodes begun is finished here, too, so it runs though nothing is sold any more.
+// Also finishes purchases that other nodes began, so it runs even when nothing is sold any more.
 void CommerceServices::reconcile() {
   runtime::Fiber::current()->set_name("purchases");
   do {
-    auto_top_ups_.pass();  // what it opens is due, and next
+    auto_top_ups_.pass();  // the purchases it opens are due now
     reconciler_.pass();
   } while (runtime::sleep_until(Deadline::after_ms(pass_each_ms)) == runtime::Wake::deadline);
 }

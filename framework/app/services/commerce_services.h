@@ -1,5 +1,5 @@
-// CommerceServices: the buying of Credits, put together for the gateway: the processors in service,
-// the shop that the hosts ask, the intake of notices, and a fiber that finishes what was begun.
+// CommerceServices: the purchase of Credits, assembled for the gateway: the processors in service,
+// the shop that the hosts use, the intake of notices, and a fiber that finishes purchases.
 //
 // Owned by the gateway, made before the hosts and destroyed after them. start(), cancel() and
 // has_ended() are called by its Thread.
@@ -45,16 +45,16 @@ class CommerceServices {
     std::string deployment_id;
   };
   CommerceServices(const Config& config, const Parts& parts, const Surroundings& surroundings);
-  ~CommerceServices();  // cancel(), then waits for the fibers' end, without end
+  ~CommerceServices();  // cancel(), then waits for the fibers without a deadline
   CommerceServices(const CommerceServices&) = delete;
   CommerceServices& operator=(const CommerceServices&) = delete;
 
-  // What keeps the gateway from starting; empty: nothing.
+  // The problems that prevent a start of the gateway; empty: none.
   [[nodiscard]] const std::vector<registry::Problem>& problems() const noexcept {
     return bound_.problems();
   }
   [[nodiscard]] commerce::Shop& shop() noexcept { return shop_; }
-  // What processors offer beside their slot.
+  // The offerings of processors besides their slot (turnpike/offers.h).
   [[nodiscard]] const std::vector<exchange::Offering>& offerings() const noexcept {
     return offerings_;
   }
@@ -65,7 +65,7 @@ class CommerceServices {
 
  private:
   void reconcile();
-  // What processors find wrong with how they are set up goes into the log; nothing waits for it.
+  // Writes setup problems that processors report to the log; nothing waits for it.
   void check_processors();
   void run_own_work(commerce::ProcessorIntake& intake, const std::string& name);
   void report_notes() const;

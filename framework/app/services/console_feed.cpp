@@ -30,7 +30,7 @@ base::Error not_kept(std::string_view generation_id, std::string_view why) {
                                                   "' cannot be compared: " + std::string(why)};
 }
 
-// "3 Credits, price acme.standard version 2"; without a price, that it has none.
+// Returns "3 Credits, price acme.standard version 2", or "no price".
 std::string price_text(const Program& program, const Operation& operation) {
   if (!operation.price) return "no price";
   const registry::Price& price = program.prices()[*operation.price];
@@ -51,7 +51,7 @@ std::string name_of_route(const Program& program, const Route& route) {
   return route.matcher.pattern + " (" + program.providers()[route.provider].key + ")";
 }
 
-// Which entries of a section changed, by name.
+// Returns the names of a section's changed entries.
 std::set<std::string> changed_in(const std::vector<registry::EntryChange>& changes,
                                  std::string_view section) {
   std::set<std::string> names;

@@ -1,5 +1,5 @@
-// ConsoleFeed: what the operator console shows of this process and of its registry
-// (hosts/operator/console_source.h), gathered from the parts that know it.
+// ConsoleFeed: the facts of this process and of its registry that the operator console shows
+// (hosts/operator/console_source.h), collected from the other parts.
 //
 // Owned by the gateway; called from the blocking pool.
 #pragma once
@@ -50,7 +50,7 @@ class ConsoleFeed final : public hosts::operators::ConsoleSource {
   const Parts parts_;
 };
 
-// The routes on which two programs differ: their own definition, their price or their free policy.
+// Returns the routes on which two programs differ: in their own definition, price or free policy.
 std::vector<hosts::operators::TouchedRoute> touched_routes(
     const registry::Program& before, const registry::Program& after,
     const std::vector<registry::EntryChange>& changes);

@@ -15,10 +15,10 @@ using status::LookResult;
 using status::Reason;
 
 constexpr std::int64_t ns_per_ms = 1'000'000;
-// Callers find a place for a call whenever a look takes one.
+// Places that probes leave free, so that callers always find one.
 constexpr std::uint32_t places_left_to_callers = 1;
 
-// Keeps of a reply what is judged, within bounds, and ends one that cannot pass any more.
+// Keeps the judged parts of a reply, within bounds, and aborts a reply that can no longer pass.
 class SampleSink final : public ReplySink {
  public:
   SampleSink(const registry::ResponsePolicy& policy, bool keeps_body)
@@ -64,11 +64,11 @@ Look look_of(LookResult result, Reason reason) {
   return look;
 }
 
-// What the operation's own state makes of a look; nothing: it can be run.
+// Returns the result that follows from the operation's own state; nothing: the sample can be run.
 std::optional<Look> look_without_asking(const exchange::Service& service,
                                         const registry::Operation& operation) {
   if (operation.monitoring->sample.path.empty()) return look_of(LookResult::unknown, Reason::none);
-  // The operator's word is nobody's failure.
+  // A block by the operator is not a failure of the provider.
   if (!service.program().routes()[operation.route].readiness.ready) {
     return look_of(LookResult::unknown, Reason::blocked);
   }
@@ -85,7 +85,7 @@ std::optional<Look> look_without_asking(const exchange::Service& service,
   return look_of(LookResult::fail, Reason::plugin_fault);
 }
 
-// The parameters of the sample's path, as sent and decoded, for the plugin.
+// Returns the parameters of the sample's path, encoded and decoded, for the plugin.
 std::vector<PathParameter> parameters_of(const registry::Program& program,
                                          const registry::Sample& sample) {
   std::vector<PathParameter> parameters;

@@ -27,7 +27,7 @@ MailServices::MailServices(const Config& config, identity::MailStore& store,
                 .metrics = sources.metrics},
                {.environment = config.environment,
                 .site = {config.site.brand.name, web_url},
-                // One more minute, for a name that is long to find.
+                // One more minute for a slow name resolution.
                 .lease_ms = mail::letter_ms_max(smtp_settings(config)) + 60'000}),
       thread_(postman_, *transport_, sources.log) {}
 

@@ -1,4 +1,4 @@
-// MailServices: what sends the mail of the outbox, put together for the gateway and for commands.
+// MailServices: the sender of the outbox, assembled for the gateway and for commands.
 //
 // Owned by the gateway; the store and the sources outlive it. Its thread starts and ends with it.
 #pragma once
@@ -36,7 +36,7 @@ class MailServices {
   mail::MailThread thread_;
 };
 
-// To the server that is configured.
+// Returns a transport to the configured server.
 std::unique_ptr<mail::Transport> mail_transport(const Config& config, const Clock& clock);
 
 }  // namespace turnpike::app

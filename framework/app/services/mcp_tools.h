@@ -1,6 +1,6 @@
-// McpTools: the tools of the MCP host for each generation: the service's own, those that provider
-// plugins bring and those that the registry binds, with their rendered lists. Made when a program
-// is installed, away from the loops.
+// McpTools: the tools of the MCP host for each generation: the service's own, those of provider
+// plugins and those that the registry binds, with their rendered lists. Made when a program is
+// installed, on a Thread that is not a loop.
 //
 // Owned by the gateway; toolset() is called on the fibers of all loop Threads.
 #pragma once
@@ -18,7 +18,7 @@ namespace turnpike::app {
 
 class McpTools final : public hosts::mcp::Toolsets {
  public:
-  // All outlive the object.
+  // All arguments outlive the object.
   McpTools(GatewayBackend& backend, const Clock& clock, const hosts::mcp::Executions& executions,
            const hosts::AccountReads& reads, std::string cursor_key, hosts::mcp::ToolNames names);
 

@@ -29,7 +29,7 @@ std::unique_ptr<wire::Client> make_notice_client(runtime::Runtime& runtime) {
   return wire::make_client(runtime, settings);
 }
 
-// Of each operation that is called by account.
+// The price of each operation that accounts call.
 std::vector<notices::RoutePrice> prices_of(const registry::Program& program) {
   std::vector<notices::RoutePrice> prices;
   for (const registry::Operation& operation : program.operations()) {
@@ -88,7 +88,8 @@ bool NoticeServices::has_ended(Deadline deadline) {
 
 void NoticeServices::stop_client() { client_->stop(); }
 
-// Takes no more than senders are free for, so that what another node could send does not wait here.
+// Takes only as many deliveries as there are free senders, so that deliveries which another node
+// could send do not wait here.
 void NoticeServices::take_and_hand_out() {
   runtime::Fiber::current()->set_name("notifications");
   while (!runtime::cancelled()) {
@@ -110,7 +111,8 @@ void NoticeServices::take_and_hand_out() {
   }
 }
 
-// What was taken and not begun when the gateway stops is sent after its lease, by whoever comes.
+// Deliveries that were taken but not sent when the gateway stops are sent by any node after their
+// lease.
 void NoticeServices::send_what_comes() {
   runtime::Fiber::current()->set_name("notification");
   while (waiting_.acquire(Deadline::never()) == Wake::ready) {
@@ -129,8 +131,8 @@ void NoticeServices::send_what_comes() {
   }
 }
 
-// Prices are noted by each node once for each program that it serves: another node may have
-// reloaded first, and then nothing has changed any more.
+// Each node notes the prices once for each program that it serves: if another node reloaded first,
+// nothing has changed by then.
 void NoticeServices::scan() {
   runtime::Fiber::current()->set_name("notification scans");
   do {
@@ -145,7 +147,8 @@ void NoticeServices::scan() {
   } while (runtime::sleep_until(Deadline::after_ms(look_each_ms)) == Wake::deadline);
 }
 
-// Whoever used a route is told of its new price, also of a call that was made a moment ago.
+// Usage is indexed first, so that accounts with very recent calls of a route also learn its new
+// price.
 bool NoticeServices::note_prices(const std::string& generation,
                                  const registry::Program& program) {
   std::optional<Result<Unit, base::Error>> indexed;

@@ -1,5 +1,5 @@
-// NoticeServices: notifications out, put together for the gateway: the office that the hosts ask,
-// and fibers that send what is due and look for what is to be told.
+// NoticeServices: outgoing notifications, assembled for the gateway: the office that the hosts use,
+// and fibers that send due deliveries and scan for new events.
 //
 // Owned by the gateway, made before the hosts and destroyed after them. start(), cancel(),
 // has_ended() and stop_client() are called by its Thread.
@@ -40,7 +40,7 @@ class NoticeServices {
     base::Metrics& metrics;
   };
   NoticeServices(const Config& config, const Parts& parts);
-  ~NoticeServices();  // cancel(), then waits for the fibers' end, without end
+  ~NoticeServices();  // cancel(), then waits for the fibers without a deadline
   NoticeServices(const NoticeServices&) = delete;
   NoticeServices& operator=(const NoticeServices&) = delete;
 
@@ -49,7 +49,7 @@ class NoticeServices {
   void start();
   void cancel();
   [[nodiscard]] bool has_ended(runtime::Deadline deadline);
-  // After has_ended(), before the runtime stops.
+  // Called after has_ended(), before the runtime stops.
   void stop_client();
 
  private:
@@ -60,19 +60,20 @@ class NoticeServices {
                                  const registry::Program& program);
 
   const Parts parts_;
-  // Connections of its own: the hosts of strangers take none of the upstreams'.
+  // A separate client: hosts of endpoints cannot use up connections to upstreams.
   const std::unique_ptr<wire::Client> client_;
   notices::Office office_;
   notices::Sender sender_;
 
-  // Taken, and not begun yet; all fibers are of one loop, the mutex is for the analysis alone.
+  // Deliveries taken but not started. All fibers are of one loop; the mutex only satisfies the
+  // thread-safety analysis.
   std::mutex mutex_;
   std::deque<notices::DueDelivery> taken_;
-  runtime::Semaphore waiting_{0};   // a unit for each of `taken_`
-  std::uint32_t free_ = 0;          // senders without work
-  runtime::Event freed_;            // a sender has become free
+  runtime::Semaphore waiting_{0};   // one unit per entry of `taken_`
+  std::uint32_t free_ = 0;          // idle senders
+  runtime::Event freed_;            // a sender is idle again
   runtime::PoolUser indexing_;
-  std::string noted_generation_;    // whose prices were noted
+  std::string noted_generation_;    // generation whose prices were noted
 
   struct Worker {
     runtime::FiberHandle fiber;

@@ -18,8 +18,8 @@ identity::RelyingParty site_of(const Config& config, const std::string& web_url)
   return {configured.empty() ? std::string(host) : configured, origin};
 }
 
-// Why people who have passkeys would be locked out; empty: they are not. A browser offers a passkey
-// to the domain alone that it was made for.
+// Returns why people with passkeys would be locked out; empty: they would not. Browsers offer a
+// passkey only to the domain it was created for.
 std::string why_passkeys_are_lost(storage::Node& node, const Config& config,
                                   const std::string& domain) {
   const auto stored = node.people().passkey_domains();
@@ -147,7 +147,7 @@ PeopleServices::PeopleServices(storage::Node& node, const Config& config,
                  .clients = hosts::ClientAddress(config.trusted_proxies)}) {}
 
 std::string local_web_url(std::string_view address) {
-  if (address.empty()) return {};  // nothing listens
+  if (address.empty()) return {};  // the host is not served
   const auto [host, port] = hosts::split_authority(address);
   const bool is_local = host == "127.0.0.1" || host == "[::1]" || host == "localhost";
   return "http://" + (is_local ? "localhost:" + std::string(port) : std::string(address));

@@ -1,5 +1,5 @@
-// PeopleServices: the objects by which people sign in and change what is theirs, put together for
-// the gateway and for commands.
+// PeopleServices: the objects by which people sign in and change their own data, assembled for the
+// gateway and for commands.
 //
 // Owned by the gateway; the node, the pool and the sources outlive it. Its parts say which Threads
 // may call them.
@@ -26,9 +26,9 @@ class PeopleServices {
     runtime::BlockingPool& pool;
     const Clock& clock;
     Random& random;
-    Http& http;  // to other providers of identities
+    Http& http;  // to external identity providers
     std::function<void(std::string_view key_id)> key_revoked;
-    std::string mcp_url = {};  // base URL of the MCP host; empty: nothing listens there
+    std::string mcp_url = {};  // base URL of the MCP host; empty: not served
     crypto::PasswordCost password_cost = {};
   };
   // The error is a sentence for the operator.
@@ -38,7 +38,8 @@ class PeopleServices {
                                                                    const Sources& sources);
 
   [[nodiscard]] const hosts::account::PooledPeople& of_hosts() const noexcept { return of_hosts_; }
-  // Null: it is off, or there is no MCP host to give tokens for, or no web host to ask people on.
+  // Null: it is disabled, or there is no MCP host as the resource, or no web host for consent
+  // pages.
   [[nodiscard]] oauth::Server* authorization() const noexcept { return authorization_.get(); }
 
  private:
@@ -66,10 +67,10 @@ class PeopleServices {
   hosts::account::PooledPeople of_hosts_;
 };
 
-// The URL of a web host that listens there, where none is configured: passkeys know no IP
-// addresses, so it names this machine by its name.
+// Returns the URL of a web host on this listener, where none is configured. A loopback address
+// becomes "localhost", since passkeys do not work with IP addresses.
 std::string local_web_url(std::string_view address);
-// The same for a command, which knows what is configured alone.
+// The same for a command, which knows only the configuration.
 std::string configured_web_url(const Config& config);
 
 identity::SessionLimits session_limits(const Config& config);

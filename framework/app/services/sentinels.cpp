@@ -18,7 +18,7 @@ using status::Reason;
 
 constexpr std::size_t body_bytes_max = 256 * 1024;
 
-// The path of an operation that is sold per call: `is_wanted` says whether it may be that one.
+// Returns the path of an operation that is sold per call and that `is_wanted` accepts.
 template <class IsWanted>
 std::optional<std::string> path_sold_per_call(const InService& program, IsWanted is_wanted) {
   const registry::Program& registry = program.service->program();
@@ -27,7 +27,7 @@ std::optional<std::string> path_sold_per_call(const InService& program, IsWanted
     const bool is_plain = operation.method == Method::get && route.readiness.ready &&
                           !route.enforce_declared && registry.is_sold_per_call(operation);
     if (!is_plain || !is_wanted(operation)) continue;
-    // The challenge is made before the path's values are looked at, so any will do.
+    // The challenge is made before the path's values are checked, so any values will do.
     std::string path;
     for (const registry::Segment& segment : route.matcher.segments) {
       path += '/' + (segment.is_parameter ? std::string("status") : segment.text);
@@ -54,7 +54,7 @@ Look failed(Reason reason, std::uint32_t http_status = 0) {
 
 }  // namespace
 
-// The reply to one request of ours.
+// The reply to one sentinel request.
 struct Sentinels::Answer final : HttpSink {
   int http_status = 0;
   std::string text;
@@ -70,7 +70,7 @@ struct Sentinels::Answer final : HttpSink {
     return true;
   }
 
-  // It passes with one of two statuses, if the body is what it should be.
+  // Passes if the status is `wanted` and `is_right` accepts the JSON body.
   template <class IsRight>
   [[nodiscard]] Look judged(int wanted, IsRight is_right) const {
     Look look;
@@ -146,7 +146,7 @@ Look Sentinels::look(std::string_view check, const InService& program,
     });
   }
   if (check == "key_refused") {
-    // Its checksum is wrong, so no database is asked for it.
+    // The checksum is wrong, so the key is refused without a database query.
     std::string token = "Bearer " + identity::make_token(parts_.environment, parts_.random);
     token.back() = token.back() == '0' ? '1' : '0';
     const HeaderField field{"Authorization", token};
@@ -154,7 +154,7 @@ Look Sentinels::look(std::string_view check, const InService& program,
         .judged(401, [](const json& body) { return body.is_object() && body.contains("error"); });
   }
   if (check == "x402_challenge") {
-    // What a provider does now is no fault of the lane's.
+    // A provider that is unavailable now must not count against the lane.
     const auto path = path_sold_per_call(program, [&](const registry::Operation& operation) {
       return program.service->state(operation).condition == Condition::ready;
     });
@@ -166,7 +166,7 @@ Look Sentinels::look(std::string_view check, const InService& program,
   }
   if (check == "web_login") {
     const Answer answer = get(parts_.web_url + "/login");
-    // It may send the browser on, such as to its one name.
+    // The host may redirect the browser, for example to its canonical name.
     const int wanted = answer.http_status >= 300 && answer.http_status < 400
                            ? answer.http_status
                            : 200;

@@ -1,6 +1,6 @@
-// Sentinels: what the gateway asks itself, over its own listeners and as a caller would, so that
-// its status is what callers meet and not what it believes of itself. They cost nothing: none
-// reaches an upstream, a lane's funds or an account.
+// Sentinels: requests that the gateway sends to itself, through its own listeners like a caller, so
+// that its status shows what callers experience. They cost nothing: none reaches an upstream, a
+// lane's funds or an account.
 //
 //   healthz          the API host answers
 //   catalog          a catalog page of the generation in service
@@ -34,7 +34,7 @@ class Sentinels {
     const ledger::EscrowLedger& ledger;
     Random& random;
     identity::Environment environment;
-    // Where they listen, "http://127.0.0.1:8402"; empty: not served, or not for this caller.
+    // URLs of the listeners, "http://127.0.0.1:8402"; empty: not served, or closed to this caller.
     std::string api_url;
     std::string mcp_url;
     std::string web_url;
@@ -42,9 +42,9 @@ class Sentinels {
 
   explicit Sentinels(Parts parts) : parts_(std::move(parts)) {}
 
-  // The checks that this deployment has, with that program, by name.
+  // Returns the names of the checks that this deployment has with that program.
   [[nodiscard]] std::vector<std::string> checks(const InService& program) const;
-  // REQUIRES: one of them.
+  // REQUIRES: `check` is one of checks().
   [[nodiscard]] status::Look look(std::string_view check, const InService& program,
                                   runtime::Deadline deadline) const;
 
@@ -56,7 +56,7 @@ class Sentinels {
   const Parts parts_;
 };
 
-// The address of a listener as this machine reaches it: "0.0.0.0:80" is "http://127.0.0.1:80".
+// Returns the URL of a listener on this machine: "0.0.0.0:80" is "http://127.0.0.1:80".
 std::string own_url(std::string_view bound_address);
 
 }  // namespace turnpike::app

@@ -20,8 +20,8 @@ using status::Target;
 using status::TargetKind;
 
 constexpr std::int64_t look_timeout_ms = 3'000;
-constexpr std::int64_t words_ms = 5'000;    // how soon what operators say is shown
-constexpr std::int64_t wake_ms = 60'000;    // between two looks of a node at what is not ready
+constexpr std::int64_t words_ms = 5'000;    // delay until statements of operators are shown
+constexpr std::int64_t wake_ms = 60'000;    // between two probes of an unready upstream by a node
 constexpr std::int64_t day_ms = 86'400'000;
 constexpr std::int64_t days_shown = 90;
 
@@ -54,7 +54,7 @@ status::Keeper::Settings keeper_settings(const StatusSettings& settings, const s
   keeper.node = node;
   keeper.publishing = settings.publishing;
   keeper.sweep_principal = settings.sweep_principal;
-  // As often as rounds are closed where those are short.
+  // With short rounds, follows ten times per round.
   keeper.follow_ms = std::min<std::int64_t>(keeper.follow_ms, settings.round_ms / 10);
   return keeper;
 }
@@ -114,7 +114,7 @@ bool StatusServices::has_ended(runtime::Deadline deadline) {
 void StatusServices::run() {
   base::name_this_thread("status");
   constexpr int low_priority = 10;
-  ::setpriority(PRIO_PROCESS, 0, low_priority);  // on Linux: of the calling thread alone
+  ::setpriority(PRIO_PROCESS, 0, low_priority);  // on Linux this affects only the calling thread
   const auto pause = std::chrono::milliseconds(
       std::clamp<std::int64_t>(settings_.round_ms / 50, 10, 200));
   std::unique_lock lock(mutex_);
@@ -161,7 +161,7 @@ void StatusServices::watch_program() {
     return service.program().is_sold_per_call(one);
   });
   for (const exchange::LaneRow& row : service.lanes().rows) {
-    // A lane that sells nothing here has no status.
+    // A payment lane that sells nothing here has no status.
     if (row.role != exchange::LaneRole::payment || is_sold) around.lanes.emplace_back(row.name);
   }
   around.round_ms = settings_.round_ms;
@@ -237,7 +237,7 @@ Look StatusServices::run_sample(const exchange::Service& service, std::uint32_t 
   return answer;
 }
 
-// What looks have learned goes to the store, and a node that begins to lead takes what others have.
+// Sends learned shapes to the store; a node that becomes leader loads those of other nodes.
 void StatusServices::keep_shapes() {
   std::vector<std::pair<std::string, std::string>> learned;
   {
@@ -245,7 +245,7 @@ void StatusServices::keep_shapes() {
     learned.swap(learned_);
   }
   for (const auto& [operation, shape] : learned) {
-    // It learns the same again, should the store not take it.
+    // If the store fails, the shape is learned again.
     (void)parts_.store.keep_shape(operation, shape);
   }
   if (std::exchange(was_leader_, keeper_.is_leader()) || !was_leader_) return;
@@ -275,7 +275,7 @@ Look StatusServices::look_now(const Target& target) {
   return {};
 }
 
-// Whether something can be paid for per call now.
+// Looks whether per-call payment is possible now.
 Look StatusServices::payments_look(const exchange::Service& service) {
   const registry::Program& registry = service.program();
   bool has_any = false;
@@ -291,15 +291,15 @@ Look StatusServices::payments_look(const exchange::Service& service) {
 
 void StatusServices::collect(status::TrafficSums& into) {
   for (const auto& cells : cells_) cells->collect(into);
-  // A program that nobody uses any more counts no further calls.
+  // A program that no call uses any more gets no further counts.
   std::erase_if(cells_, [&](const auto& cells) {
     return cells.use_count() == 1 && cells != program_->traffic;
   });
 }
 
-// Every node has upstreams of its own, and only the leader looks at all of them. One that is not
-// ready here, such as a store that was missing, is looked at here, too, so that it is seen when it
-// comes back. These looks are no evidence.
+// Every node has its own upstream objects, but only the leader probes all of them. An upstream that
+// is not ready on this node, such as one whose store was missing, is probed here, too, so that its
+// recovery is noticed. These looks are not evidence.
 void StatusServices::wake_upstreams(std::int64_t now_ms) {
   if (program_ == nullptr || keeper_.is_leader()) return;
   const exchange::Service& service = *program_->service;
@@ -325,7 +325,7 @@ std::shared_ptr<const status::Board> StatusServices::board() {
   return views_[runtime::Loop::current()->index()]->share();
 }
 
-// What operators say may change at any time. Whether it did.
+// Reads operators' statements, which may change at any time; returns whether they did.
 bool StatusServices::read_words(std::int64_t now_ms) {
   if (now_ms - words_at_ms_ < words_ms && keeper_.version() == shown_version_) return false;
   words_at_ms_ = now_ms;
@@ -344,7 +344,7 @@ bool StatusServices::read_words(std::int64_t now_ms) {
   return true;
 }
 
-// The days that are shown. They are read once; afterwards each round tells of the one that runs.
+// Reads the shown days once; afterwards each round updates the current day.
 bool StatusServices::read_days(const status::Standing& standing, std::int64_t now_ms) {
   const std::uint64_t round = standing.newest.round.head.round;
   if (days_round_ == 0 || round > days_round_ + 1) {
@@ -376,7 +376,7 @@ void StatusServices::render_board(std::int64_t now_ms) {
     published_.publish(nullptr);
     return;
   }
-  if (standing != nullptr && !read_days(*standing, now_ms)) return;  // once more at the next turn
+  if (standing != nullptr && !read_days(*standing, now_ms)) return;  // retried at the next turn
   const exchange::Service& service = *program_->service;
   std::vector<bool> offered;
   for (const registry::Operation& operation : service.program().operations()) {

@@ -1,9 +1,8 @@
 // StatusServices: the status of this process: the keeper with its Thread, the looks that it orders,
-// the counts of calls, and the board that hosts read. Everything that the status needs of the other
-// layers is tied together here.
+// the counts of calls, and the board that hosts read. It connects the status with the other layers.
 //
 // Owned by the gateway; start() once its listeners are up, cancel() and has_ended() before the
-// runtime stops. board() is for loop Threads, the rest as each says.
+// runtime stops. board() is for loop Threads; the other members say theirs.
 #pragma once
 
 #include <atomic>
@@ -31,11 +30,11 @@
 namespace turnpike::app {
 
 struct StatusSettings {
-  bool is_enabled = true;  // no look is made otherwise, no round closed, and all is unknown
+  bool is_enabled = true;  // false: no looks, no rounds, all is unknown
   std::int64_t round_ms = 60'000;
   std::int64_t evidence_lost_ms = 86'400'000;
   status::TrafficPublishing publishing = status::TrafficPublishing::ratio;
-  std::string sweep_principal;  // "key:<id>"; empty: nobody begins release sweeps
+  std::string sweep_principal;  // "key:<id>"; empty: no release sweeps
 };
 
 class StatusServices final : public hosts::StatusSource, private status::Looker {
@@ -46,7 +45,7 @@ class StatusServices final : public hosts::StatusSource, private status::Looker 
     status::StatusStore& store;
     const Sentinels& sentinels;
     const ledger::EscrowLedger& ledger;
-    const storage::RedisQuota* redis;  // of free counts; null: there is none
+    const storage::RedisQuota* redis;  // of free counts; null: not used
     exchange::CallReports& reports;
     const Clock& clock;
     Random& random;
@@ -60,9 +59,10 @@ class StatusServices final : public hosts::StatusSource, private status::Looker 
   StatusServices& operator=(const StatusServices&) = delete;
 
   void start();
-  // No further look begins, those under way are cancelled. Any Thread.
+  // Starts no further look and cancels the running ones. Any Thread.
   void cancel();
-  // Whether the Thread and all looks ended by then; a look whose plugin holds up its loop does not.
+  // Returns whether the Thread and all looks ended by the deadline; a look whose plugin blocks its
+  // loop does not.
   [[nodiscard]] bool has_ended(runtime::Deadline deadline);
 
   std::shared_ptr<const status::Board> board() override;
@@ -79,7 +79,7 @@ class StatusServices final : public hosts::StatusSource, private status::Looker 
   };
   using Program = std::shared_ptr<const InService>;
 
-  // Looker.
+  // The interface Looker.
   void begin(const status::LookOrder& order) override;
   status::Look look_now(const status::Target& target) override;
   void collect(status::TrafficSums& into) override;
@@ -102,18 +102,18 @@ class StatusServices final : public hosts::StatusSource, private status::Looker 
   const StatusSettings settings_;
   const Parts parts_;
   const Looks looks_;
-  LearnedShapes shapes_;  // of the looks' loop
+  LearnedShapes shapes_;  // used on the looks' loop
   status::Keeper keeper_;
   std::atomic<bool> is_stopping_{false};
 
   std::mutex running_mutex_;  // guards the next two
   std::list<Running> running_;
-  std::vector<std::pair<std::string, std::string>> learned_;  // shapes that the store lacks
+  std::vector<std::pair<std::string, std::string>> learned_;  // shapes not stored yet
 
-  // The counts of programs that calls may still use; of the Thread alone.
+  // Counts of programs that calls may still use; used by the Thread alone.
   std::vector<std::shared_ptr<status::TrafficCells>> cells_;
 
-  // What the board was made of; of the Thread alone.
+  // The inputs of the board; used by the Thread alone.
   bool was_leader_ = false;
   std::uint64_t watched_version_ = 0;
   Program program_;
@@ -121,10 +121,10 @@ class StatusServices final : public hosts::StatusSource, private status::Looker 
   std::uint64_t shown_version_ = 0;
   bool is_board_old_ = true;
   std::int64_t words_at_ms_ = 0;
-  std::string words_;  // that were shown, to see whether there are others
+  std::string words_;  // last shown, to detect changes
   std::vector<status::ShownIncident> incidents_;
   std::vector<status::Maintenance> maintenance_;
-  std::uint64_t days_round_ = 0;  // up to which they are known; 0: not at all
+  std::uint64_t days_round_ = 0;  // last round in days_; 0: not read yet
   std::map<std::pair<std::string, std::int64_t>, status::Segment> days_;  // by scope and start
   std::map<std::uint32_t, std::int64_t> woken_at_ms_;                     // by upstream
 

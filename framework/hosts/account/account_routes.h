@@ -1,5 +1,5 @@
-// The reads of a billing account, for its API keys and its members. The API host and the web host
-// serve the same rows; each knows its callers by its own credentials. Constants; any Thread.
+// The routes by which API keys and members read a billing account. The API host and the web host
+// serve the same rows; each authenticates callers by its own credentials. Constants; any Thread.
 #pragma once
 
 #include <span>
@@ -9,14 +9,14 @@
 
 namespace turnpike::hosts::account {
 
-// The objects that the handlers work with; all outlive the host.
+// The objects that the handlers use; all outlive the host.
 struct AccountRooms {
   const AccountReads& account;
 };
 
 std::span<const Route<AccountRooms>> account_routes() noexcept;
 
-// Of rows whose path names an account.
+// The path parameters of rows whose path names an account.
 inline constexpr Parameter account_path[] = {
     {.name = "billing_account_id",
      .description = "An account of the caller: with an API key `billing_account_id` of the auth "
@@ -26,7 +26,7 @@ inline constexpr Parameter account_path[] = {
 
 inline constexpr std::string_view kept_by_nobody = "private, no-store";
 
-// The body of an answer, or its refusal.
+// Sends the body, or refuses with its error.
 void send_or_refuse(Turn& turn, const Result<std::string, base::Error>& body);
 
 }  // namespace turnpike::hosts::account

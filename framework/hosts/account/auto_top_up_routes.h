@@ -1,6 +1,6 @@
-// The routes of Auto Top-Up, for people with a session: its policy, and the methods of payment that
-// are saved for it. Both hosts have them, as those of purchases (hosts/account/purchase_routes.h).
-// Constants; any Thread.
+// The routes of Auto Top-Up, for people with a session: its policy, and the saved payment methods.
+// The API host and the web host share the rows, like those of purchases
+// (hosts/account/purchase_routes.h). Constants; any Thread.
 #pragma once
 
 #include <span>

@@ -1,5 +1,5 @@
-// The routes by which people see and end what they let OAuth clients do: each person their own
-// grants, an account's admins those that spend from it. Constants; any Thread.
+// The routes by which people see and revoke the grants of OAuth clients: a person their own grants,
+// an account's admins those that spend from the account. Constants; any Thread.
 #pragma once
 
 #include <optional>
@@ -14,10 +14,10 @@ namespace turnpike::hosts::account {
 
 // For the API host and the web host.
 std::span<const Route<PeopleRooms>> grant_routes() noexcept;
-// What only the web host serves: changes of the person's own.
+// Rows of the web host only: changes of the person's own grants.
 std::span<const Route<PeopleRooms>> own_grant_routes() noexcept;
 
-// A cap as somebody types it into a form: a whole number of Credits; empty: none.
+// Reads a cap typed into a form: a whole number of Credits; empty: no cap. Error:
 // request.malformed.
 Result<std::optional<std::int64_t>, base::Error> read_cap(std::string_view text);
 

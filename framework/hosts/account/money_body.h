@@ -13,7 +13,7 @@
 
 namespace turnpike::hosts::account {
 
-// The JSON text of the member of that name, in the smallest part of the currency.
+// Reads the member `member` of `json`, in the smallest unit of the currency. Errors:
 // request.body_rejected, purchase.amount_invalid.
 Result<std::int64_t, base::Error> read_money(std::string_view json, std::string_view member,
                                              std::size_t whole_digits_max = 4);

@@ -17,7 +17,7 @@ using notices::Office;
 
 constexpr std::uint64_t endpoint_wish_bytes_max = 8'192;
 
-// Answers with what `work(office)` makes, or its refusal.
+// Sends the result of `work(office)`, or refuses with its error.
 template <class Work, class Send>
 void with_office(const PurchaseRooms& rooms, Turn& turn, Work&& work, Send&& send) {
   const auto office = notice_office(rooms.account);

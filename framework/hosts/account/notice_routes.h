@@ -9,10 +9,10 @@
 
 namespace turnpike::hosts::account {
 
-// Answered in the rooms of purchases: they need the same.
+// Bound to PurchaseRooms, since the handlers need the same objects.
 std::span<const Route<PurchaseRooms>> notice_routes() noexcept;
 
-// Of the hosts; notification.unavailable where nobody is notified.
+// Returns the office of the host; notification.unavailable where notifications are not configured.
 Result<notices::Office*, base::Error> notice_office(const AccountReads& account);
 
 }  // namespace turnpike::hosts::account

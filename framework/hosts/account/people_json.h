@@ -30,30 +30,30 @@ Json member_json(const identity::Member& member);
 Json invitation_json(const identity::Invitation& invitation);
 Json session_json(const identity::Session& session, std::string_view current_id);
 Json passkey_json(const identity::Passkey& passkey);
-// `provider_name`: for people.
+// `provider_name`: the display name.
 Json external_identity_json(const identity::ExternalIdentity& identity,
                             std::string_view provider_name);
 Json grant_json(const oauth::Grant& grant);
-// What a person may know of their own session.
+// The facts that a person may see of their own session.
 struct MeView {
   const identity::Person& person;
   const identity::Session& session;
   const std::vector<identity::Membership>& memberships;
   identity::Credentials credentials;
   std::vector<std::string_view> step_up_methods;
-  std::string page_token;  // empty: the session is none of a page's
+  std::string page_token;  // empty: the session is not of a page
   std::int64_t now_ms;
 };
 Json me_json(const MeView& me);
-// The page of `limit` events that was asked for with one more than that.
+// The page of `limit` events; the store was asked for `limit` + 1, to know whether more follow.
 Json audit_page_json(const std::vector<identity::AuditEvent>& events, std::size_t limit);
 
 inline constexpr std::int64_t cap_credits_max = 1'000'000'000'000;
-// Reads the member `caps` of a body: {"perDay", "perMonth"}, each Credits or null.
+// Reads the member `caps` of a body: {"perDay", "perMonth"}, each in Credits or null. Error:
 // request.body_rejected.
 Result<identity::SpendCaps, base::Error> read_caps(std::string_view json);
 
-// {"items": [...]}
+// Returns {"items": [...]}.
 template <class Item, class F>
 std::string list_body(const std::vector<Item>& items, F&& to_json) {
   Json list = Json::array();

@@ -587,7 +587,7 @@ std::span<const Route<PeopleRooms>> own_routes() noexcept { return own_rows; }
 
 Result<identity::Account, Error> create_account_for(const PooledPeople& people,
                                                     std::string_view name, const Actor& actor) {
-  // Accounts cost rows for ever, so a person makes a few a day.
+  // The rows of an account are never deleted, so a person may create only a few accounts a day.
   constexpr std::int64_t day_ms = 24 * 3'600'000ll;
   constexpr std::int64_t accounts_a_day_max = 20;
   return people.ask([&]() -> Result<identity::Account, Error> {

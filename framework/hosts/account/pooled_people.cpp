@@ -14,7 +14,7 @@ constexpr std::uint32_t hashing_threads_max = 2;
 constexpr std::uint32_t hashing_queued_max = 32;
 constexpr std::size_t user_agent_bytes_max = 200;
 
-// As a log or a page can show it.
+// Returns the User-Agent, cleaned for a log or a page.
 std::string user_agent_of(Headers headers) {
   for (const HeaderField& field : headers) {
     if (!same_header_name(field.name, "User-Agent")) continue;
@@ -40,7 +40,7 @@ PooledPeople::PooledPeople(Parts parts)
 
 void PooledPeople::lower_own_priority() noexcept {
   constexpr int low_priority = 10;
-  ::setpriority(PRIO_PROCESS, 0, low_priority);  // on Linux: of the calling thread alone
+  ::setpriority(PRIO_PROCESS, 0, low_priority);  // on Linux this affects only the calling thread
 }
 
 Result<Caller, base::Error> PooledPeople::authenticate(std::string_view token,

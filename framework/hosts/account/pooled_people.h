@@ -1,5 +1,5 @@
-// PooledPeople: what the hosts ask about people and accounts, on the blocking pool, so that no loop
-// waits for the store. The handlers of the API host and of the web host work with it.
+// PooledPeople: runs the hosts' queries about people and accounts on the blocking pool, so that no
+// loop waits for the store. Used by the handlers of the API host and of the web host.
 //
 // Owned by app/, outlives the hosts; called on the fibers of all loop Threads, suspends them.
 #pragma once
@@ -33,15 +33,16 @@
 
 namespace turnpike::hosts::account {
 
-// Who acts in this request; without a caller it is nobody yet.
+// Returns the actor of this request, for the audit log; without a caller the actor is not known
+// yet.
 identity::Actor actor_of(Turn& turn, const Caller& caller, const ClientAddress& clients);
 
-// By its form alone.
+// Checks only the form of the token.
 bool is_session_token(std::string_view token) noexcept;
 
 class PooledPeople {
  public:
-  // All outlive it. The pool is the runtime's.
+  // All parts outlive PooledPeople. The pool is the runtime's.
   struct Parts {
     identity::Sessions& sessions;
     identity::SignIn& sign_in;
@@ -67,16 +68,16 @@ class PooledPeople {
 
   [[nodiscard]] const Parts& parts() const noexcept { return parts_; }
 
-  // Runs `work`, which returns a Result, to its end: what it changed is known. auth.overloaded: it
-  // was not begun.
+  // Runs `work`, which returns a Result, to completion, so that the outcome of its changes is
+  // known. auth.overloaded: it was not started.
   template <class F>
   [[nodiscard]] auto ask(F&& work) const -> std::invoke_result_t<F> {
     return run(parts_.pool, user_, std::forward<F>(work));
   }
 
-  // The same for work that hashes a password: of it two run at once and 32 wait, whatever comes, on
-  // threads of their own with a low priority, so that neither the processors nor the pool are taken
-  // from calls.
+  // The same for work that hashes a password. At most two run at once and 32 wait, on dedicated
+  // threads with a low priority, so that password hashing takes neither processor time nor pool
+  // threads from calls.
   template <class F>
   [[nodiscard]] auto ask_hashing(F&& work) const -> std::invoke_result_t<F> {
     return run(hashing_pool_, hashing_user_, [&] {
@@ -91,10 +92,10 @@ class PooledPeople {
                                                          identity::SessionTransport transport,
                                                          const Presented& presented) const;
 
-  // How the person can prove anew who they are (identity/passwords.h); empty: it is not known now,
-  // or they cannot.
+  // Returns how the person can re-authenticate (identity/passwords.h); empty: not known now, or the
+  // person cannot.
   [[nodiscard]] std::vector<std::string_view> step_up_methods(std::string_view person_id) const;
-  // The same for the end of a refusal: "use your passkey (POST /v1/step-up/passkey)".
+  // The same as the end of a refusal's text: "use your passkey (POST /v1/step-up/passkey)".
   [[nodiscard]] std::string step_up_advice(std::string_view person_id) const;
 
   [[nodiscard]] identity::Actor actor_of(Turn& turn, const Caller& caller) const {
@@ -112,7 +113,8 @@ class PooledPeople {
     return *std::move(answer);
   }
   [[nodiscard]] static base::Error overloaded();
-  // Of the calling Thread, which hashes and does nothing else; it cannot be raised again.
+  // Lowers the priority of the calling Thread, which does nothing but hash; it cannot be raised
+  // again.
   static void lower_own_priority() noexcept;
 
   const Parts parts_;

@@ -15,8 +15,8 @@
 
 namespace turnpike::hosts::account {
 
-// The objects that the handlers work with; all outlive the host. Without a shop there are no offers
-// and no purchases, and the routes say so.
+// The objects that the handlers use; all outlive the host. Without a shop there are no offers and
+// no purchases, and the routes refuse accordingly.
 struct PurchaseRooms {
   const AccountReads& account;
   const ClientAddress& clients;
@@ -24,10 +24,10 @@ struct PurchaseRooms {
 
 std::span<const Route<PurchaseRooms>> purchase_routes() noexcept;
 
-// As a path names it: "invoice_pdf". purchase.document_unknown.
+// Reads the name of a document in a path: "invoice_pdf". Error: purchase.document_unknown.
 Result<PaymentDocument, base::Error> read_document_kind(std::string_view name);
 
-// 303 to where a payment service has a page or a file; nobody keeps the way.
+// Redirects with 303 to a page or a file of a payment service; the redirect is not cached.
 void send_to_payment_service(Turn& turn, std::string_view url);
 
 }  // namespace turnpike::hosts::account

@@ -16,7 +16,7 @@ constexpr CorsHeaders cors_headers = {
         "RateLimit-Policy, Retry-After, Server-Timing, Turnpike-Credits-Charged, "
         "Turnpike-Credits-Remaining, Turnpike-Generation, Turnpike-Lane, Turnpike-Reply-From, "
         "WWW-Authenticate, X-Request-Id",
-    // The first is what the official x402 client sends, oddly, in its paid request.
+    // The official x402 client sends the first one, a response field, in its paid request.
     .requested =
         "Access-Control-Expose-Headers, Authorization, Content-Type, Idempotency-Key, "
         "If-None-Match, PAYMENT-SIGNATURE, X-Request-Id"};
@@ -73,7 +73,7 @@ std::vector<BoundRoute> ApiHost::rows() const {
   return rows;
 }
 
-// A session comes as a Bearer token alone: this host reads no cookies.
+// A session is accepted only as a Bearer token: this host reads no cookies.
 Result<Caller, base::Error> ApiHost::authenticate(const Presented& presented) const {
   const auto token = account_.token_of(presented.headers);
   if (!token.ok()) return token.error();

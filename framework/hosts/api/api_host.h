@@ -1,5 +1,5 @@
-// ApiHost: the HTTP skin of the gateway: the table of api_routes.h, the rules of credentials, and
-// what the handlers work with. No business rules live here.
+// ApiHost: the HTTP host of the gateway: the table of api_routes.h, the rules for credentials, and
+// the objects that the handlers use. It has no business rules.
 //
 // Owned by app/, given to wire::Server as a handler; called on the fibers of all loop Threads.
 #pragma once
@@ -37,7 +37,7 @@ struct ApiHostParts {
   AccessLog& access_log;
   const Discovery& discovery;
   const Lane* payments = nullptr;                 // as in AccountReads
-  const account::PooledPeople* people = nullptr;  // null: no session is known, nor taken
+  const account::PooledPeople* people = nullptr;  // null: sessions are not accepted
   StatusSource* status = nullptr;                 // null: there are no status routes
   commerce::Shop* shop = nullptr;                 // as in AccountReads
   notices::Office* notices = nullptr;             // as in AccountReads
@@ -48,7 +48,7 @@ struct ApiHostSettings {
   BuildInfo build;
   ReferencePage reference;
   std::string cursor_key = {};  // the secret that signs cursors, shared by the nodes
-  std::string base_url = {};    // of this host, without a slash at the end; empty: not configured
+  std::string base_url = {};    // of this host, without a final slash; empty: not configured
   std::uint64_t bodies_bytes_max = base::limits::request_bodies_bytes_max;
 };
 
@@ -64,7 +64,8 @@ class ApiHost final : public wire::Handler {
     host_.refuse(error, request, responder);
   }
 
-  // The drain time is over: requests in flight are told that the gateway stops. Any Thread.
+  // Called when the drain time is over: tells requests in flight that the gateway stops. Any
+  // Thread.
   void stop() noexcept {
     calls_.stop();
     intake_.stop();

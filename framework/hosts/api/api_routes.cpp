@@ -20,7 +20,8 @@ namespace {
 using account::kept_by_nobody;
 using account::send_or_refuse;
 
-// Kept by caches, but asked about before each use: readiness is live, and a 304 is cheap.
+// Caches may store the reply but must revalidate it before each use: readiness is live, and a 304
+// is cheap.
 constexpr std::string_view revalidate = "public, no-cache";
 constexpr std::string_view kept_for_a_while = "public, max-age=300";
 
@@ -109,7 +110,7 @@ constexpr Parameter call_path[] = {
 constexpr DescribedReply call_replies[] = {
     {.status = 200, .description = "The call.", .schema = "Call"}};
 
-// Calls come first: they are what most requests are.
+// Calls come first, since most requests are calls.
 constexpr Route<ApiRooms> routes[] = {
     {.facts = {.method = "GET, POST",
                .path = "/v1/gateway/{path...}",
@@ -117,7 +118,7 @@ constexpr Route<ApiRooms> routes[] = {
                .takes_all = true,
                .takes_any_method = true},
      .take = [](const ApiRooms& rooms, Turn& turn) { rooms.calls.call(turn); }},
-    // Which paths and methods there are is for the plugins in service to say.
+    // The plugins in service decide which paths and methods exist.
     {.facts = {.method = "GET, POST",
                .path = "/v1/plugins/{path...}",
                .endpoint = "plugin_intake",

@@ -1,4 +1,4 @@
-// The routes of the API host as a table, and the OpenAPI document's part that follows from it.
+// The table of the API host's routes, and the part of the OpenAPI document that follows from it.
 // Constants and pure functions; any Thread.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace turnpike::hosts::api {
 
-// The objects that the handlers work with; all outlive the host.
+// The objects that the handlers use; all outlive the host.
 struct ApiRooms {
   const PublicRoutes& public_routes;
   const AccountReads& account;
@@ -23,10 +23,11 @@ struct ApiRooms {
 
 std::span<const Route<ApiRooms>> api_routes() noexcept;
 
-// The OpenAPI document without the routes of the registry, as JSON; lasts as long as the process.
+// Returns the OpenAPI document without the routes of the registry, as JSON; valid as long as the
+// process.
 std::string_view api_openapi_frame();
 
-// The same without any route.
+// The same document without any route.
 std::string_view openapi_components() noexcept;
 
 }  // namespace turnpike::hosts::api

@@ -18,9 +18,9 @@ namespace {
 
 constexpr std::string_view reply_kept_by_nobody = "private, no-store";
 
-// What the upstream lets caches do, for the caller's own: a shared one would hand to everybody what
-// one has paid for. Quoted lists (private="set-cookie") are not worth reading: then nobody keeps
-// it.
+// Restricts the upstream's Cache-Control to private caches: a shared cache would hand a reply that
+// one caller paid for to others. Quoted lists (private="set-cookie") are not parsed: such a reply
+// is not stored at all.
 std::string for_one_caller(std::string_view caching) {
   if (caching.find('"') != caching.npos) return std::string(reply_kept_by_nobody);
   std::string kept = "private";
@@ -94,11 +94,11 @@ void GatewayCall::add_head(const exchange::ReplyHead& head, ReplyFields& fields)
     }
   };
   add_all(head.headers);
-  add_all(head.lane_headers);  // with those of the upstream, in a stored reply
+  add_all(head.lane_headers);  // a stored reply includes the upstream's
   if (!caching_.empty()) caching_ = for_one_caller(caching_);
   fields.add(cache_control_field,
              caching_.empty() ? reply_kept_by_nobody : std::string_view(caching_));
-  // An upstream's error may be text or HTML, which a browser must not take for anything else.
+  // The upstream's error may be text or HTML; browsers must not sniff another type.
   if (head.status >= 400) fields.add("X-Content-Type-Options", "nosniff");
   add_facts(head.facts, fields);
 }

@@ -1,6 +1,7 @@
-// The skin between HTTP and the exchange for one call on a gateway route: Invocation from the
-// request, reply or refusal back to HTTP with the headers that tell what happened. Used on the
-// fiber of the request; only standing() may be asked from another Thread.
+// GatewayCall: connects HTTP and the exchange for one call on a gateway route. It makes the
+// Invocation from the request, and turns reply or refusal into HTTP, with the header fields that
+// report what happened. Used on the fiber of the request; only standing() may be called from
+// another Thread.
 #pragma once
 
 #include <atomic>
@@ -19,21 +20,21 @@ class GatewayCall final : public exchange::BodySource,
                           public exchange::Caller,
                           public exchange::ReplyWriter {
  public:
-  // `bodies`: of all calls.
+  // `bodies`: the budget of all calls.
   GatewayCall(Turn& turn, const std::atomic<bool>& is_stopping, ByteBudget& bodies,
               identity::Authenticator& authenticator)
       : turn_(turn), is_stopping_(is_stopping), body_(bodies, turn.request, authenticator) {}
 
   [[nodiscard]] exchange::Invocation invocation() noexcept;
 
-  // BodySource
+  // The interface BodySource.
   [[nodiscard]] std::optional<std::uint64_t> declared_length() const noexcept override;
   [[nodiscard]] Result<std::string_view, base::Error> read(std::uint64_t bytes_max) override;
 
-  // Caller
+  // The interface Caller.
   [[nodiscard]] exchange::Standing standing() const noexcept override;
 
-  // ReplyWriter
+  // The interface ReplyWriter.
   bool reply(const exchange::ReplyHead& head, std::string_view body) override;
   bool begin(const exchange::ReplyHead& head, std::optional<std::uint64_t> length) override;
   bool write(std::string_view bytes) override;
@@ -51,16 +52,16 @@ class GatewayCall final : public exchange::BodySource,
   std::string caching_;  // Cache-Control of the reply
 };
 
-// The calls of a host: hands each to the exchange and writes its outcome into its access record.
-// Owned by the host; call() on the fibers of all loop Threads, stop() on any.
+// The calls of a host: passes each to the exchange and writes its outcome into its access record.
+// Owned by the host; call() on the fibers of all loop Threads, stop() on any Thread.
 class GatewayCalls {
  public:
-  // `bodies`: of all requests to the host.
+  // `bodies`: the budget of all requests to the host.
   GatewayCalls(Backend& backend, identity::Authenticator& authenticator, ByteBudget& bodies)
       : backend_(backend), authenticator_(authenticator), bodies_(bodies) {}
 
   void call(Turn& turn);
-  // Calls in flight are told that the gateway stops.
+  // Tells calls in flight that the gateway stops.
   void stop() noexcept { is_stopping_.store(true, std::memory_order_relaxed); }
 
  private:

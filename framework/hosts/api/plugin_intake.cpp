@@ -16,7 +16,7 @@ namespace {
 using base::Error;
 using base::ErrorCode;
 
-// Behind the path of the route's row.
+// The fixed part of the path in the route's row.
 constexpr std::string_view root = "/v1/plugins/";
 
 std::optional<Method> method_of(std::string_view name) noexcept {
@@ -52,7 +52,7 @@ std::vector<HeaderField> shown(Headers headers) {
   return fields;
 }
 
-// Who asked, and whether the gateway waits for them.
+// The sender of a request, and whether the gateway still waits for them.
 class Sender final : public exchange::Caller {
  public:
   Sender(const wire::Request& request, const std::atomic<bool>& is_stopping)
@@ -68,7 +68,7 @@ class Sender final : public exchange::Caller {
   const std::atomic<bool>& is_stopping_;
 };
 
-// What the sender is told of a failure; its text is the operator's.
+// The refusal that the sender gets for a failure. The text of the failure is for the operator only.
 Error refusal_of(const Failure& failure, bool is_stopping) {
   if (is_stopping) return {ErrorCode::gateway_stopping, "The gateway stops; send it again.", 1};
   if (failure.kind == FailureKind::plugin_fault) {

@@ -1,9 +1,9 @@
 // PluginIntake: requests to the paths that plugins declare below /v1/plugins/ (turnpike/offers.h),
-// such as the notices of a payment processor. The gateway reads the request whole, within the
-// plugin's bound, and sends what the plugin answers; who speaks is the plugin's to find out. A
-// credential of the gateway that such a request carries is not shown to the plugin.
+// such as the notices of a payment processor. The gateway reads the whole request, within the
+// plugin's bound, and sends the plugin's answer. The plugin itself authenticates the sender. A
+// gateway credential in such a request is not passed to the plugin.
 //
-// Owned by the API host; receive() on the fibers of all loop Threads, stop() on any.
+// Owned by the API host; receive() on the fibers of all loop Threads, stop() on any Thread.
 #pragma once
 
 #include <atomic>
@@ -20,15 +20,15 @@ namespace turnpike::hosts::api {
 
 class PluginIntake {
  public:
-  static constexpr std::uint32_t at_once_max = 64;  // requests that one plugin works on
+  static constexpr std::uint32_t at_once_max = 64;  // concurrent requests of one plugin
 
-  // `bodies`: of all requests to the host.
+  // `bodies`: the budget of all requests to the host.
   PluginIntake(PluginPaths& plugin_paths, identity::Authenticator& authenticator,
                ByteBudget& bodies)
       : plugin_paths_(plugin_paths), authenticator_(authenticator), bodies_(bodies) {}
 
   void receive(Turn& turn);
-  // Requests that a plugin works on are cancelled: the gateway stops.
+  // Cancels the requests that plugins work on: the gateway stops.
   void stop() noexcept { is_stopping_.store(true, std::memory_order_relaxed); }
 
  private:

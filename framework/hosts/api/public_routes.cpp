@@ -134,7 +134,7 @@ void PublicRoutes::well_known(Turn& turn) const {
     turn.refuse(document.error());
     return;
   }
-  // Of a plugin: it says what holds now, such as which keys sign its receipts.
+  // A plugin's document states what is valid now, such as its receipt signing keys.
   turn.reply_to_everyone({.content_type = document->content_type,
                           .body = document->body,
                           .cache_control = "public, max-age=60"});

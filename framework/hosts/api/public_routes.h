@@ -1,6 +1,6 @@
 // The public reads: health, readiness, version, catalog, inventory, OpenAPI and the reference page.
-// Stateless over what it is given; may suspend the fiber of the request while a large OpenAPI
-// document is rendered on the pool.
+// Stateless over its parts; may suspend the fiber of the request while a large OpenAPI document is
+// rendered on the pool.
 #pragma once
 
 #include <string>
@@ -28,17 +28,17 @@ class PublicRoutes {
   void readiness(Turn& turn) const;
   void version(Turn& turn) const;
   void openapi(Turn& turn) const;
-  // `file` is empty for the page itself.
+  // `file`: empty for the page itself.
   void reference(Turn& turn, std::string_view file) const;
   void capabilities(Turn& turn, const NamedValues& query) const;
   void capability(Turn& turn, std::string_view id) const;
   void inventory(Turn& turn) const;
-  // A document below /.well-known/: of the service itself, or else of one of its plugins.
+  // Sends a document below /.well-known/: one of the service itself, else one of a plugin.
   void well_known(Turn& turn) const;
 
  private:
   using View = std::shared_ptr<const catalog::View>;
-  // Null when it was refused: there is no valid program.
+  // Null: there is no valid program, and the request was refused.
   [[nodiscard]] View view_for(Turn& turn) const;
 
   Backend& backend_;

@@ -12,7 +12,7 @@ namespace turnpike::hosts::api {
 
 namespace {
 
-// Before and after the title.
+// The HTML before the title; page_end follows the title.
 constexpr std::string_view page_begin = R"html(<!doctype html>
 <html lang="en">
 <head>
@@ -33,7 +33,7 @@ constexpr std::string_view page_end = R"html( API reference</title>
 </html>
 )html";
 
-// A file of its own: the page's policy forbids inline scripts.
+// A separate file: the page's policy forbids inline scripts.
 constexpr std::string_view start_script = R"js("use strict";
 window.addEventListener("load", () => {
   SwaggerUIBundle({
@@ -69,7 +69,7 @@ Result<ReferencePage, std::string> ReferencePage::load(const std::string& direct
                                                        std::string_view base_url,
                                                        std::string_view service_name) {
   ReferencePage loaded;
-  // Swagger UI sets styles on elements; its icons are data URLs.
+  // Swagger UI sets inline styles on elements, and its icons are data URLs.
   loaded.policy_ =
       "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
       "img-src 'self' data:; connect-src 'self' " +

@@ -1,7 +1,7 @@
-// The API reference for people: a page of ours around Swagger UI (npm swagger-ui-dist, Apache-2.0:
-// reads OpenAPI 3.1, one script and one style sheet, works without any outside request). The bundle
-// is read into memory at start; the page's policy forbids the browser every other origin.
-// Immutable after load(); any Thread.
+// The API reference for people: our page around Swagger UI (npm swagger-ui-dist, Apache-2.0: reads
+// OpenAPI 3.1, one script and one style sheet, works without requests to other origins). The bundle
+// is read into memory at start; the page's policy forbids the browser every other origin. Immutable
+// after load(); any Thread.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@
 namespace turnpike::hosts::api {
 
 struct ReferenceFile {
-  std::string name;  // below /reference/; empty: the page itself
+  std::string name;  // below /reference/; empty: the page
   std::string_view content_type;
   std::string body;
   std::string etag;
@@ -21,11 +21,11 @@ struct ReferenceFile {
 
 class ReferencePage {
  public:
-  // An empty page: nothing is served.
+  // An empty object: the page is not served.
   ReferencePage() = default;
-  // `directory` holds the installed npm packages (node_modules). `base_url` is the origin that the
-  // page may call, `service_name` whose API it describes. The error is one sentence for the
-  // operator.
+  // `directory`: holds the installed npm packages (node_modules). `base_url`: the origin that the
+  // page may call. `service_name`: the service whose API the page describes. The error is one
+  // sentence for the operator.
   static Result<ReferencePage, std::string> load(const std::string& directory,
                                                  std::string_view base_url,
                                                  std::string_view service_name);

@@ -22,8 +22,8 @@ struct FeedEntry {
   std::int64_t updated_at_ms = 0;
 };
 
-// A UUID that follows from the name (version 8, RFC 9562 section 5.8), so that an entry keeps its
-// id whatever becomes of the host's name.
+// A UUID derived from the name (version 8, RFC 9562 section 5.8), so that an entry keeps its id
+// when the host's name changes.
 std::string urn_of(std::string_view stream, std::string_view name) {
   std::string digits =
       crypto::sha256_hex("turnpike status feed\n" + std::string(stream) + "\n" + std::string(name));

@@ -1,5 +1,5 @@
-// The feed of the status: incidents and maintenance in Atom (RFC 4287), for readers of feeds. Pure
-// function; any Thread.
+// The status feed: incidents and maintenance in Atom (RFC 4287), for feed readers. Pure function;
+// any Thread.
 #pragma once
 
 #include <span>
@@ -11,15 +11,15 @@
 namespace turnpike::hosts::api {
 
 struct FeedInput {
-  std::string_view stream;  // ids follow from it and from those of incidents alone
-  std::string_view url;     // of the host, without a slash at the end; empty: no links
+  std::string_view stream;  // ids derive only from this and the incidents' ids
+  std::string_view url;     // of the host, without a final slash; empty: no links
   std::span<const status::ShownIncident> incidents;
   std::span<const status::Maintenance> maintenance;
 };
 
 inline constexpr std::string_view feed_type = "application/atom+xml; charset=utf-8";
 
-// Whatever the texts hold, the feed is well-formed.
+// The feed is well-formed, whatever the texts hold.
 std::string feed_text(const FeedInput& input);
 
 }  // namespace turnpike::hosts::api

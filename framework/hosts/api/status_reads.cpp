@@ -23,9 +23,9 @@ namespace {
 using base::Error;
 using base::ErrorCode;
 
-// Keeps these signatures apart from those of other uses of the same key.
+// Domain separation: the same key signs other things, too.
 constexpr std::string_view incident_cursor_context = "turnpike incident cursor";
-constexpr std::uint32_t rounds_at_once = 4;  // of a large gateway they are megabytes
+constexpr std::uint32_t rounds_at_once = 4;  // rounds of a large gateway are megabytes
 constexpr std::uint32_t feed_incidents = 50;
 
 Error status_query_invalid(std::string_view name, std::string problem, std::string fix) {
@@ -35,7 +35,7 @@ Error status_query_invalid(std::string_view name, std::string problem, std::stri
           {{"query." + std::string(name), std::move(problem), std::move(fix)}}};
 }
 
-// Decimal without sign or leading zero, from 1 on.
+// Reads a decimal number from 1 on, without sign or leading zero.
 template <class Number>
 Result<Number, Error> read_whole(const NamedValues& fields, std::string_view name, Number most,
                                  Number absent) {
@@ -77,7 +77,7 @@ std::string make_place(const status::Incident& last, std::string_view stream,
   return crypto::sign_text(base::canonical_json(fields).value(), incident_cursor_context, key);
 }
 
-// What the store says is for operators.
+// The store's own error text is for operators, so it is not shown.
 Error unreadable() {
   return {ErrorCode::status_unavailable, "The evidence cannot be read now.", 2};
 }
@@ -153,7 +153,7 @@ StatusReads::Body StatusReads::evidence(const EvidenceAsked& asked) const {
 StatusReads::Body StatusReads::incidents(const IncidentsAsked& asked,
                                          std::string_view cursor_key) const {
   status::IncidentQuery query;
-  query.limit = asked.limit + 1;  // whether there is a next page
+  query.limit = asked.limit + 1;  // one more tells whether a next page exists
   if (asked.after) {
     query.before_started_at_ms = asked.after->started_at_ms;
     query.before_id = asked.after->id;

@@ -1,5 +1,5 @@
-// StatusReads: what the status routes read from the store: evidence, incidents and their feed. Each
-// is bounded and blocks, so it runs on the blocking pool.
+// StatusReads: the reads of the status routes from the store: evidence, incidents and their feed.
+// Each is bounded and blocks, so it runs on the blocking pool.
 //
 // Stateless over the store, which outlives it; any Thread that may wait.
 #pragma once
@@ -19,17 +19,17 @@
 namespace turnpike::hosts::api {
 
 inline constexpr std::uint32_t evidence_rounds_max = 60;
-// A page of evidence ends after the round that makes it so long.
+// A page of evidence ends after the round that reaches this size.
 inline constexpr std::size_t evidence_page_bytes = 4 * 1024 * 1024;
 inline constexpr std::uint32_t incidents_page_max = 100;
 inline constexpr std::uint32_t incidents_page_default = 50;
 
 struct EvidenceAsked {
   std::optional<std::uint64_t> from_round;  // nothing: the first that can be verified
-  std::uint32_t limit = 0;                  // rounds
+  std::uint32_t limit = 0;                  // in rounds
 };
 
-// Where a page of incidents begins: behind this one.
+// The cursor of a page of incidents: the page begins behind this incident.
 struct IncidentPlace {
   std::int64_t started_at_ms = 0;
   std::string id;
@@ -40,10 +40,10 @@ struct IncidentsAsked {
   std::uint32_t limit = 0;
 };
 
-// The query holds no names but those of its route. Error: status.query_invalid, which names the
+// REQUIRES: the query has only the names of its route. Error: status.query_invalid, which names the
 // field and the fix.
 Result<EvidenceAsked, base::Error> read_evidence_query(const NamedValues& fields);
-// `stream` and `cursor_key`: what cursors are bound to and signed with.
+// `stream`: what cursors are bound to. `cursor_key`: what signs them.
 Result<IncidentsAsked, base::Error> read_incidents_query(const NamedValues& fields,
                                                          std::string_view stream,
                                                          std::string_view cursor_key);
@@ -55,13 +55,13 @@ class StatusReads {
 
   using Body = Result<std::string, base::Error>;
 
-  // Lines as status/evidence.h says. A page ends early, after a whole round, when it has grown
-  // large: the next one begins behind the last round of it.
+  // Lines in the format of status/evidence.h. A large page ends early, after a whole round; the
+  // next page begins behind that round.
   [[nodiscard]] Body evidence(const EvidenceAsked& asked) const;
-  // JSON, newest first.
+  // Returns JSON, newest incident first.
   [[nodiscard]] Body incidents(const IncidentsAsked& asked, std::string_view cursor_key) const;
-  // Atom (RFC 4287): the newest incidents, and maintenance that is announced and not over. `url` is
-  // that of the host; empty: the feed does not say where it is.
+  // Returns Atom (RFC 4287): the newest incidents, and maintenance that is announced and not over.
+  // `url`: the host's; empty: the feed has no link to itself.
   [[nodiscard]] Body feed(std::string_view url, std::int64_t now_ms) const;
 
  private:

@@ -23,7 +23,7 @@ constexpr std::string_view badge_type = "image/svg+xml";
 constexpr std::uint64_t sweep_body_bytes_max = 4'096;
 constexpr StrictObject::Characters sweep_text_characters{1, 200};
 
-// Who looks at evidence waits for others who do, and nobody else for them.
+// Readers of evidence wait only for each other, and no other work waits for them.
 constexpr std::uint32_t reading_threads_max = 1;
 constexpr std::uint32_t reading_queued_max = 16;
 constexpr std::uint32_t sweep_threads_max = 1;
@@ -33,7 +33,7 @@ void send_or_refuse_body(Turn& turn, const Result<std::string, Error>& body,
                          std::string_view content_type) {
   if (!body.ok()) return (void)turn.refuse(body.error());
   ReplyFields fields;
-  // A page without rounds is a page all the same; otherwise an empty body has no type.
+  // A page without rounds is still a page; an empty body would otherwise have no Content-Type.
   if (body->empty()) fields.add("Content-Type", content_type);
   turn.reply({.content_type = content_type, .body = *body}, fields);
 }

@@ -1,9 +1,9 @@
-// The routes of the status, public but for release sweeps: their table and what their handlers work
-// with. A document of the board is kept as bytes: reading one takes a look at the clock and a send.
-// What reads the store runs on a small share of the blocking pool.
+// The routes of the status, public except for release sweeps: their table and the objects that
+// their handlers use. Documents of the board are kept as bytes, so that reading one costs a look at
+// the clock and a send. Reads from the store run on a small share of the blocking pool.
 //
-// Owned by the API host; called on the fibers of all loop Threads, and suspends them where the
-// store is asked.
+// Owned by the API host; called on the fibers of all loop Threads, and suspends them while it waits
+// for the store.
 #pragma once
 
 #include <memory>
@@ -24,13 +24,13 @@ namespace turnpike::hosts::api {
 
 class StatusRoutes {
  public:
-  // All outlive it.
+  // All parts outlive the object.
   struct Parts {
     StatusSource& source;
     runtime::BlockingPool& pool;
     const Clock& clock;
     std::string cursor_key;  // the secret that signs cursors, shared by the nodes
-    std::string url;         // of the API host, without a slash at the end; may be empty
+    std::string url;         // of the API host, without a final slash; may be empty
   };
   explicit StatusRoutes(Parts parts);
 
@@ -49,12 +49,12 @@ class StatusRoutes {
 
  private:
   using BoardView = std::shared_ptr<const status::Board>;
-  // Null when it was refused: no program is installed.
+  // Null: no program is installed, and the request was refused.
   [[nodiscard]] BoardView board_for(Turn& turn) const;
-  // `document`: null where the catalog has no such thing.
+  // `document`: null where the catalog has no such entry.
   void send(Turn& turn, const status::BoardDocument* document, std::string_view content_type) const;
   // Runs `work`, which returns a Result, on a share of the pool. status.unavailable: it was not
-  // begun.
+  // started.
   template <class F>
   [[nodiscard]] auto ask(const runtime::PoolUser& user, F&& work) const
       -> std::invoke_result_t<F> {
@@ -67,8 +67,8 @@ class StatusRoutes {
   [[nodiscard]] static base::Error overloaded();
 
   const Parts parts_;
-  const runtime::PoolUser reads_;   // of anybody
-  const runtime::PoolUser sweeps_;  // of the one principal that may
+  const runtime::PoolUser reads_;   // for all readers
+  const runtime::PoolUser sweeps_;  // for the release sweeps' principal
 };
 
 struct StatusRooms {

@@ -1,5 +1,5 @@
-// What the forms of an account's pages have in common: who may send them, and their fields. Pure
-// functions; any Thread.
+// The common parts of forms on an account's pages: the callers who may send them, and their fields.
+// Pure functions; any Thread.
 #pragma once
 
 #include <array>
@@ -12,8 +12,8 @@
 
 namespace turnpike::hosts::dashboard {
 
-// Admins, whose fresh proof is asked for on a page that offers it. Members alike where the work
-// itself judges.
+// Admins with any session: if the session lacks a fresh proof, the handler answers with a page that
+// offers it. form_of_members is the same for members, where the store checks the role.
 inline constexpr Callers form_of_admins =
     Callers::members(identity::Role::admin, identity::Standing::enrolling);
 inline constexpr Callers form_of_members =
@@ -23,7 +23,7 @@ inline std::string field_of(const Asked& asked, std::string_view name) {
   return asked.form.find(name).value_or("");
 }
 
-// Names what a form does, so that it is done once however often the form is sent.
+// Returns an idempotency key for a form, so that sending the form again has no second effect.
 inline std::string new_form_key(const WebRooms& rooms) {
   std::array<std::uint8_t, 16> bytes{};
   rooms.random.fill(bytes);

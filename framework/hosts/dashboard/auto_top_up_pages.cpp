@@ -87,7 +87,7 @@ std::string meaning_of(const MethodSetup& setup) {
   return {};
 }
 
-// "visa, ends in 4242, until 4/2031"; before it is saved: its id.
+// Returns "visa, ends in 4242, until 4/2031", or the id of a method that is not saved yet.
 std::string label_of(const MethodSetup& setup) {
   const SavedMethod& method = setup.method;
   if (setup.standing != SetupStanding::succeeded) return setup.id;
@@ -111,7 +111,7 @@ std::string sentence_of(const Policy& policy) {
 
 struct PolicyForm {
   bool is_enabled = false;
-  std::string threshold = {};  // as they were typed
+  std::string threshold = {};  // as typed
   std::string amount = {};
   std::string limit = {};
   std::string method = {};
@@ -180,7 +180,7 @@ Result<commerce::PolicyWish, Error> wish_of(const AccountPage& page, const Polic
   policy.minor = *minor;
   policy.monthly_limit_minor = *limit;
   wish.expected_revision = revision.value_or(-1);
-  // The form is one policy however often it is sent, and another once something else stands in it.
+  // Sending the form again with equal values is a retry; changed values make another policy.
   wish.idempotency_key = "page:" + form.key + ":" + std::to_string(policy.is_enabled) + ":" +
                          std::to_string(policy.threshold) + ":" + std::to_string(policy.minor) +
                          ":" + std::to_string(policy.monthly_limit_minor) + ":" + form.method;
@@ -241,7 +241,7 @@ void fill_methods(Slots slots, const std::vector<MethodSetup>& methods) {
   }
 }
 
-// Whoever is no member any more is named by their id.
+// Former members are shown by their ids.
 web::NamesById names_of_members(const WebRooms& rooms, const AccountPage& page) {
   const auto members = rooms.people.ask(
       [&] { return rooms.people.parts().members.members(page.account_id()); });
@@ -285,7 +285,7 @@ void fill_form(Slots slots, const PolicyForm& form, const std::vector<MethodSetu
   own.show(has_choice ? "HAS_CHOICE" : "HAS_NO_CHOICE");
 }
 
-// Without `form`: as the policy stands.
+// Without `form`: shows the stored policy.
 Result<std::string, Error> top_up_html(const WebRooms& rooms, const AccountPage& page,
                                        std::optional<PolicyForm> form) {
   AutoTopUps* const top_ups = top_ups_of(rooms);
@@ -296,7 +296,7 @@ Result<std::string, Error> top_up_html(const WebRooms& rooms, const AccountPage&
   const auto processors = top_ups == nullptr
                               ? std::vector<const commerce::ProcessorInService*>()
                               : top_ups->processors();
-  // A policy is shown, and can be turned off, though nothing is sold any more.
+  // An existing policy is shown, and can be turned off, even if nothing is sold any more.
   const bool is_there = !processors.empty() || read->seen.policy.revision > 0;
   if (!form) form = form_of(read->seen, read->methods);
   if (form->key.empty()) form->key = new_form_key(rooms);
@@ -440,8 +440,8 @@ void show_method(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   turn.reply({.content_type = page_type, .body = html}, more);
 }
 
-// From the form to where one saves a method, by a page: the redirect of a form is held to the
-// policy of its page (web::HandoverView).
+// Leads from the form to the payment service's page through a page of ours: browsers apply a page's
+// form-action policy to redirects of its forms (web::HandoverView).
 void show_way_to_save(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   const auto one = open_method(rooms, turn, asked);
   if (!one) return;

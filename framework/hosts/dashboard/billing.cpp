@@ -17,12 +17,12 @@ using ledger::Movement;
 
 namespace {
 
-// A line of the statement: what changed the balance, and the balance behind it.
+// A line of the statement: a change of the balance, and the balance after it.
 struct Line {
-  std::int64_t at_ms = 0;  // of a day's charges: its end
+  std::int64_t at_ms = 0;  // of daily charges: the end of the day
   std::string what = {};
-  std::string id = {};     // of the allocation; empty: the line is of charges
-  std::string calls = {};  // the link to the calls that were charged
+  std::string id = {};     // of the allocation; empty: a line of charges
+  std::string calls = {};  // link to the charged calls
   ledger::Credits change = 0;
 };
 
@@ -43,7 +43,7 @@ Error bad_month() {
   return error;
 }
 
-// The first moment of the month in a query.
+// Returns the first moment of the month in a query.
 Result<std::int64_t, Error> read_month(const NamedValues& query, std::int64_t now_ms) {
   const auto text = query.find("month");
   if (!text) return ledger::bucket_start(now_ms, Granularity::month);
@@ -162,7 +162,7 @@ void fill_allocations(site::Slots slots, const WebRooms& rooms, const AccountPag
                            .text());
 }
 
-// The page of allocations that a query asks for.
+// Reads the query of a page of allocations.
 Result<BillingQuery, Error> read_allocations_query(const WebRooms& rooms, const AccountPage& page,
                                                    const NamedValues& query) {
   NamedValues fields;

@@ -1,5 +1,4 @@
-// Calls as a table of a page: the same one wherever calls are listed. Pure but for the Slots;
-// any Thread.
+// The table of calls, shared by all pages that list calls. Pure but for the Slots; any Thread.
 #pragma once
 
 #include <span>
@@ -9,11 +8,11 @@
 
 namespace turnpike::hosts::dashboard {
 
-// The names of the programs that made some of these calls (account_page.h).
+// Reads the names of the OAuth clients that made some of these calls (account_page.h).
 void learn_clients(const WebRooms& rooms, AccountPage& page,
                    std::span<const ledger::UsageRow> calls);
 
-// The columns where an operation or a key is shown link to the calls with it alone.
+// Fills the table; operations and keys link to the list of their own calls.
 void fill_call_rows(site::Slots slots, const AccountPage& page, const catalog::View* view,
                     std::span<const ledger::UsageRow> calls);
 

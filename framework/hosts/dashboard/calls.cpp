@@ -18,7 +18,7 @@ constexpr std::uint32_t named_max = 50;
 constexpr std::uint32_t file_rows_max = 1'000;
 constexpr int file_searches_max = 16;  // each looks at a bounded number of calls
 
-// The link to a list with the same filter.
+// Returns a link to a list with the same filter.
 Href with_filter(std::string path, const NamedValues& query) {
   Href href(std::move(path));
   for (const char* name : {"api_key_id", "route_id", "outcome", "from", "to"}) {
@@ -55,7 +55,8 @@ void add_choice(site::Slots slots, std::string_view section, std::string_view va
   row.show_if(value == chosen, "IS_CHOSEN");
 }
 
-// A choice that is not among the others, such as the grant of a program.
+// Adds the chosen value to the choices if it is not among them, such as the grant of an OAuth
+// client.
 void add_unknown_choice(site::Slots slots, std::string_view section, const std::string& chosen,
                         const std::string& label, bool is_known) {
   if (!chosen.empty() && !is_known) add_choice(slots, section, chosen, label, chosen);
@@ -95,9 +96,9 @@ void fill_filters(site::Slots slots, const AccountPage& page, const catalog::Vie
 
 struct CallsPage {
   std::vector<ledger::UsageRow> calls;
-  std::string find = {};        // what was looked for by its id
-  std::string next = {};        // the link to the next page
-  std::string after = {};       // of this page
+  std::string find = {};        // the id that was searched for
+  std::string next = {};        // link to the next page
+  std::string after = {};       // cursor of this page
   bool is_filtered = false;
 };
 
@@ -127,7 +128,7 @@ void send_calls(const WebRooms& rooms, Turn& turn, AccountPage& page, const Name
   });
 }
 
-// By the id that we gave a call, or the one that its caller did.
+// Searches by the gateway's id of a call or by its caller's id.
 void find_call(const WebRooms& rooms, Turn& turn, AccountPage& page, const NamedValues& query,
                const std::string& id) {
   if (base::is_uuid(id) || id.size() == 36) {
@@ -147,7 +148,7 @@ void find_call(const WebRooms& rooms, Turn& turn, AccountPage& page, const Named
   send_calls(rooms, turn, page, query, {.calls = *std::move(named), .find = id});
 }
 
-// Rows of a file: those of the page that it stands on and of those that follow, up to a bound.
+// Returns the rows of a file: those of the current page and of the following ones, up to a bound.
 Result<std::string, Error> lines_of_file(const WebRooms& rooms, LineForm form, CallsQuery query,
                                          bool is_filtered, std::optional<ledger::Place>& next) {
   std::string text = head_line(form, usage_columns);

@@ -11,13 +11,13 @@ namespace {
 
 constexpr int chart_width = 720;
 constexpr int chart_height = 150;
-constexpr int top = 16;      // above the bars: the height of the highest
-constexpr int bottom = 130;  // where the bars stand
-constexpr std::int64_t titles_max = 100;  // of more bars none has words of its own
+constexpr int top = 16;      // y of the highest bar's top
+constexpr int bottom = 130;  // y of the bars' base
+constexpr std::int64_t titles_max = 100;  // with more bars none has a title
 
 void append_rect(std::string& svg, double x, double y, double width, double height,
                  std::string_view kind, const std::string& title) {
-  const auto number = [](double value) {  // one digit behind the point
+  const auto number = [](double value) {  // one decimal
     const auto tenths = static_cast<std::int64_t>(value * 10 + 0.5);
     std::string text = std::to_string(tenths / 10);
     if (tenths % 10 != 0) text += "." + std::to_string(tenths % 10);

@@ -1,6 +1,6 @@
-// Charts as SVG that the server draws: rectangles with attributes alone, so the pages' policy,
-// paper and browsers without script all take them. The figures of a chart stand in a table beside
-// it. Pure functions; any Thread.
+// Charts as SVG made by the server: only rectangles with attributes, so that they work under the
+// pages' policy, in print and without scripts. A table beside each chart has its figures. Pure
+// functions; any Thread.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +12,19 @@
 
 namespace turnpike::hosts::dashboard {
 
-// One span of time, or whatever else is counted: two parts, one on the other; neither is negative.
+// One bar, for a span of time or another category: two stacked parts; neither is negative.
 struct Bar {
   std::string label;
   std::int64_t good = 0;
   std::int64_t failed = 0;
 };
 
-// The bars in their order, with the label of the first and the last and the height of the highest.
-// `description` says to those who do not see it what it shows. No bars: empty.
+// Draws the bars in order, with the labels of the first and the last bar and the value of the
+// highest one. `description`: for readers who cannot see the chart. Returns an empty Markup without
+// bars.
 site::Markup bars(std::span<const Bar> bars, std::string_view description);
 
-// How much of a limit is used. Whatever is above the limit is shown as all of it.
+// Draws the used part of a limit; more than the limit is drawn as the whole limit.
 site::Markup meter(std::uint64_t used, std::uint64_t limit, std::string_view description);
 
 }  // namespace turnpike::hosts::dashboard

@@ -1,5 +1,5 @@
-// The routes of the dashboard's reading pages, which stand on the web host. Each is for the members
-// of the account that its path names, and reads the same facts as the API. Constants; any Thread.
+// The routes of the dashboard's reading pages on the web host. Each is for the members of the
+// account that its path names, and reads the same facts as the API. Constants; any Thread.
 #pragma once
 
 #include <span>

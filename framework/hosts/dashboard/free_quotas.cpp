@@ -11,7 +11,7 @@ namespace {
 
 using Left = catalog::FreeQuotas::Left;
 
-// What is left of the limits of one provider, with its name.
+// The remaining quota of one provider, with its name.
 struct NamedLeft {
   const Left& left;
   std::string name;
@@ -40,7 +40,7 @@ void add_limit(site::Slots slots, const NamedLeft& shown, std::string_view what,
   row.set("BAR_SVG", meter(used, limit, in_words + " used"));
 }
 
-// How long a window that restarts lasts from now on.
+// Returns the time until a window restarts.
 std::string resets_in(std::int64_t start_s, const quota::Window& window, std::int64_t now_ms) {
   return "in " + length_of(quota::end_ms(start_s, window) - now_ms);
 }

@@ -46,7 +46,7 @@ std::string text_of(const std::optional<std::int64_t>& credits) {
   return credits ? std::to_string(*credits) : std::string();
 }
 
-// The day in UTC that ends with the expiry, or within which it falls.
+// Returns the last day in UTC before the expiry; empty: the key does not expire.
 std::string last_day_of(const ApiKey& key) {
   return key.expires_at_ms ? base::day_text(*key.expires_at_ms - 1) : std::string();
 }
@@ -78,14 +78,14 @@ void fill_bounds(Slots slots, const BoundsForm& form) {
   slots.set("LAST_DAY", form.last_day);
 }
 
-// ---- what keys spend
+// ---- spending of keys
 
 struct KeySpending {
-  std::map<std::string, ledger::Credits> spent;  // Credits of the last 30 days, by key
+  std::map<std::string, ledger::Credits> spent;  // Credits of 30 days, by key
   std::map<std::string, std::vector<ledger::CapRoom>> caps;
 };
 
-// Both from the books: what is shown is what calls are judged by.
+// Both are read from the books, which also decide whether calls may be charged.
 Result<KeySpending, Error> read_spending(const WebRooms& rooms, const std::string& account_id) {
   KeySpending spending;
   const auto usage = rooms.account.usage(account_id, NamedValues());
@@ -181,7 +181,7 @@ void show_keys(const WebRooms& rooms, Turn& turn, const Asked& asked) {
 
 // ---- a new key
 
-// "ACME_DATA" of "Acme Data"; for names of variables.
+// "Acme Data" becomes "ACME_DATA", for names of variables.
 std::string variable_of(std::string_view name) {
   std::string text;
   for (const char c : name) {
@@ -288,7 +288,7 @@ void show_key(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   turn.reply({.content_type = page_type, .body = *html});
 }
 
-// A form of the page of one key. `work` takes the key and its editor.
+// Handles a form on the page of one key. `work` takes the key and its editor.
 template <class Work>
 void change_key(const WebRooms& rooms, Turn& turn, const Asked& asked, Work&& work) {
   const std::string back =
@@ -326,7 +326,8 @@ void use_bound_key(const WebRooms& rooms, Turn& turn, const Asked& asked) {
                const auto bounds = read_bounds(form);
                if (!bounds.ok()) return bounds.error();
                identity::KeyEdit edit{.caps = bounds->caps};
-               // The hour of an expiry that came by JSON stays, unless the day is another.
+               // The time of day of an expiry that was set by JSON stays, unless the form changes
+               // the day.
                if (form.last_day != last_day_of(key)) edit.expires_at_ms = bounds->expires_at_ms;
                return keys.change(key.id, edit, editor);
              });

@@ -20,7 +20,7 @@ constexpr std::string_view members_page = "/members";
 
 struct MembersPage {
   std::vector<identity::Member> members;
-  std::vector<identity::Invitation> invitations;  // of admins and owners; else empty
+  std::vector<identity::Invitation> invitations;  // for admins and owners; else empty
 };
 
 Result<MembersPage, Error> read_members(const account::PooledPeople::Parts& parts,
@@ -36,7 +36,7 @@ Result<MembersPage, Error> read_members(const account::PooledPeople::Parts& part
   return shown;
 }
 
-// Owners are an owner's to make.
+// Only owners may make owners.
 void fill_choices(Slots slots, Role own, Role chosen) {
   for (const Role role : {Role::member, Role::admin, Role::owner}) {
     if (role > own) continue;
@@ -112,8 +112,8 @@ void refuse_on_members(const WebRooms& rooms, Turn& turn, const Asked& asked, co
   web::send_refusal(turn, error, *html);
 }
 
-// A form of the page: judged, done in the store, and on to `next`. `work` takes the actor and
-// returns a Result.
+// Handles a form of the page: checks the session, runs `work` in the store, redirects to `next`.
+// `work` takes the actor and returns a Result.
 template <class Work>
 void change_members(const WebRooms& rooms, Turn& turn, const Asked& asked, const std::string& next,
                     Work&& work) {

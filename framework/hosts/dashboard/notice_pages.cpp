@@ -45,7 +45,7 @@ std::string_view meaning_of(EventType type) {
 }
 
 struct StateWords {
-  std::string_view state;  // the class of the pages' language of states
+  std::string_view state;  // the CSS class of the state
   std::string_view word;
 };
 
@@ -86,7 +86,7 @@ struct EndpointForm {
 
 struct NoticesView {
   EndpointForm form = {};
-  std::string threshold = {};  // as it was typed; empty: as it is
+  std::string threshold = {};  // as typed; empty: the stored one
   web::Problem problem = {};
 };
 
@@ -221,7 +221,7 @@ void show_notices(const WebRooms& rooms, Turn& turn, const Asked& asked) {
 
 // ---- the forms
 
-// Opens the page that a form stands on, and refuses on it what `work(office, page, actor)` refuses.
+// Opens the page of a form; if `work(office, page, actor)` fails, shows the error on that page.
 template <class Work, class Done>
 void use_form(const WebRooms& rooms, Turn& turn, const Asked& asked, NoticesView view, Work&& work,
               Done&& done) {
@@ -242,7 +242,7 @@ void use_form(const WebRooms& rooms, Turn& turn, const Asked& asked, NoticesView
   web::send_refusal(turn, ran.error(), *html);
 }
 
-// A form that leads back to the page.
+// Handles a form that redirects back to its page.
 template <class Work>
 void use_plain_form(const WebRooms& rooms, Turn& turn, const Asked& asked, Work&& work) {
   use_form(rooms, turn, asked, {}, std::forward<Work>(work),
@@ -330,7 +330,7 @@ void use_retry_delivery(const WebRooms& rooms, Turn& turn, const Asked& asked) {
                  });
 }
 
-// Whole Credits; empty: none.
+// Reads whole Credits; empty: no threshold.
 Result<notices::NoticeSettings, Error> typed_threshold(const std::string& text) {
   if (text.empty()) return notices::NoticeSettings{};
   std::int64_t credits = 0;

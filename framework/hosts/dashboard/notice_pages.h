@@ -1,5 +1,5 @@
 // The page of an account about its notifications, and their forms, which need no script: endpoints,
-// their secrets and tests, the threshold of low Credits, the log of deliveries. It stands on the
+// their secrets and tests, the threshold of low Credits, the log of deliveries. It belongs to the
 // web host; the rules are those of the JSON routes (hosts/account/notice_routes.h). Constants; any
 // Thread.
 #pragma once

@@ -20,7 +20,7 @@ constexpr std::uint32_t latest_calls = 10;
 struct Overview {
   ledger::Balance balance;
   std::optional<ledger::Allocation> expiring;
-  ledger::UsageSummary summary;  // of 30 days, today the last
+  ledger::UsageSummary summary;  // of 30 days, including today
   ledger::Page<ledger::UsageRow> latest;
 };
 
@@ -45,7 +45,7 @@ Result<Overview, Error> read_overview(const AccountReads::Parts& parts,
   return read;
 }
 
-// How long the Credits last at the pace of the last 7 days, today included.
+// Returns how long the Credits last at the rate of the last 7 days, including today.
 std::string days_left(const Overview& read) {
   ledger::Credits spent = 0;
   const auto& series = read.summary.series;

@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t documents_max = 20;  // whose documents a page reads
+constexpr std::size_t documents_max = 20;  // read by one page
 
 json document_of(const site::Facts& facts, std::string_view route_id) {
   const status::BoardDocument* const document =

@@ -1,5 +1,5 @@
-// What the board says of the operations that an account uses: the account's own experience beside
-// what is published, and the incidents that touch it. Pure functions; any Thread.
+// The status of the operations that an account uses: the account's own results beside the published
+// status, and the incidents that affect it. Pure functions; any Thread.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@
 
 namespace turnpike::hosts::dashboard {
 
-// What is published of one operation at one moment.
+// The published status of one operation at one moment.
 struct PublishedStatus {
   std::string level;  // "operational"
-  // Of all callers' calls; nothing: there are too few, or it is not known.
+  // Over all callers' calls; nothing: there are too few, or the figure is not known.
   std::optional<double> good_percentage = {};
-  std::int64_t window_s = 0;              // in which those were made
+  std::int64_t window_s = 0;              // the window of those calls
 };
 std::optional<PublishedStatus> published_status(const site::Facts& facts, std::string_view route_id,
                                                 std::string_view method);
@@ -29,7 +29,7 @@ struct OpenIncident {
   std::string severity;
   std::string started_at;  // RFC 3339
 };
-// Of the operations that were called most, each incident once.
+// The incidents of the most called operations, each incident once.
 std::vector<OpenIncident> open_incidents(
     const site::Facts& facts, std::span<const ledger::UsageSummary::Operation> operations);
 

@@ -1,16 +1,16 @@
-// The handlers of the dashboard's reading pages, one for each page, and of the files that hold the
-// same rows. Called on the fibers of requests.
+// The handlers of the dashboard's reading pages, one for each page, and of the files with the same
+// rows. Called on the fibers of requests.
 #pragma once
 
 #include "hosts/dashboard/account_page.h"
 
 namespace turnpike::hosts::dashboard {
 
-// The accounts of the person; who has one alone is led to it.
+// Lists the person's accounts; a person with a single account is redirected to it.
 void show_accounts(const WebRooms& rooms, Turn& turn, const Asked& asked);
 void show_overview(const WebRooms& rooms, Turn& turn, const Asked& asked);
 void show_calls(const WebRooms& rooms, Turn& turn, const Asked& asked);
-// Up to 1,000 rows; where there are more, the header field Link names the file that goes on.
+// Sends up to 1,000 rows; if there are more, the header field Link names the next file.
 void send_calls_csv(const WebRooms& rooms, Turn& turn, const Asked& asked);
 void send_calls_ndjson(const WebRooms& rooms, Turn& turn, const Asked& asked);
 void show_call(const WebRooms& rooms, Turn& turn, const Asked& asked);

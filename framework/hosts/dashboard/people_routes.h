@@ -1,6 +1,6 @@
-// The pages of an account about who may use it, and their forms: API keys with caps, members and
-// invitations, the security log. They stand on the web host; the rules are those of the JSON routes
-// (hosts/account/people_routes.h). Constants; any Thread.
+// The pages of an account about its users, and their forms: API keys with caps, members and
+// invitations, the security log. They belong to the web host; the rules are those of the JSON
+// routes (hosts/account/people_routes.h). Constants; any Thread.
 #pragma once
 
 #include <span>

@@ -22,10 +22,10 @@ using registry::Program;
 
 constexpr std::string_view playground_page = "/playground";
 constexpr std::size_t form_names_max = 128;
-// More are found on the pages of their providers.
+// Further operations are on the pages of their providers.
 constexpr std::size_t operations_shown_max = 500;
 
-// A field of the form, for one parameter.
+// A form field for one parameter.
 struct FormField {
   std::string name;
   std::string_view in;  // "path", "query"
@@ -63,7 +63,7 @@ void describe_values(const registry::Constraint& constraint, FormField& field) {
   }
 }
 
-// The values of the operation's sample, by the keys of their fields.
+// Returns the values of the operation's sample, by the keys of their form fields.
 std::map<std::string, std::string> sample_of(const Operation& operation) {
   std::map<std::string, std::string> values;
   const registry::Sample& sample = operation.monitoring->sample;
@@ -74,7 +74,8 @@ std::map<std::string, std::string> sample_of(const Operation& operation) {
   return values;
 }
 
-// With the values that were sent, or those of the sample when the form comes for the first time.
+// Returns the fields with the values that were sent, or with those of the sample when the form is
+// first shown.
 std::vector<FormField> fields_of(const Program& program, const Operation& operation,
                              const NamedValues& sent) {
   std::vector<FormField> fields;
@@ -99,7 +100,7 @@ std::vector<FormField> fields_of(const Program& program, const Operation& operat
   return fields;
 }
 
-// The call that the fields say, as far as they are filled in.
+// The call that the filled-in fields describe.
 struct FilledCall {
   std::string path;
   std::string query;
@@ -154,7 +155,7 @@ std::string operation_value(const Program& program, const Operation& operation) 
   return program.routes()[operation.route].id + ":" + std::string(name_of(operation.method));
 }
 
-// Of the operations that can be called; all of them when `wanted` is empty.
+// Returns the offered operations, at most operations_shown_max.
 std::vector<const Operation*> callable_operations(const catalog::View& view) {
   std::vector<const Operation*> found;
   for (const Operation& operation : view.program().operations()) {
@@ -216,7 +217,7 @@ void fill_operations(site::Slots slots, const catalog::View& view, const Operati
   }
 }
 
-// What the page shows of one operation.
+// The facts of one operation that the page shows.
 struct ShownOperation {
   const site::Site& site;
   const site::Facts& facts;
@@ -225,7 +226,7 @@ struct ShownOperation {
   const std::string& account_id;
 };
 
-// Null: the call has none.
+// Null: the call has no body.
 const registry::BodyPolicy* body_of(const ShownOperation& shown) {
   const registry::Route& route = shown.facts.view->program().routes()[shown.operation.route];
   const bool has_body = shown.operation.method == Method::post && !route.body->forbidden;
@@ -289,7 +290,7 @@ void fill_call(site::Slots slots, const ShownOperation& shown) {
   slots.show_if(!call.problems.empty(), "HAS_PROBLEMS");
 }
 
-// The page's own script asks the API host.
+// The page's own script calls the API host.
 std::string policy_with(std::string_view api_url) {
   std::string policy(page_policy);
   constexpr std::string_view own = "connect-src 'self'";

@@ -1,6 +1,6 @@
-// The playground: a form made of what an operation declares, what the call costs before it is made,
-// and how it is made in several languages. The browser makes the call itself, from the page's
-// script to the API host, with a key that only that page holds; without a script the page shows
+// The playground: a form generated from an operation's declaration, the cost of the call before it
+// is made, and code for it in several languages. The browser makes the call itself, from the page's
+// script to the API host, with a key that only that page holds; without scripts the page only shows
 // the call. Called on the fibers of requests.
 #pragma once
 

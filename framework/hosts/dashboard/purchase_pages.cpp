@@ -40,7 +40,7 @@ std::string processor_title(const Shop& shop, const Purchase& purchase) {
   return processor == nullptr ? purchase.processor : processor->title;
 }
 
-// Where a person pays; empty: nowhere, or there is nothing to pay.
+// Returns the URL where a person pays; empty: there is none, or nothing to pay.
 std::string pay_url(const Purchase& purchase) {
   return purchase.state == commerce::State::awaiting_payment ? purchase.url : std::string();
 }
@@ -49,8 +49,8 @@ std::string pay_url(const Purchase& purchase) {
 
 struct BuyForm {
   std::string offer = {};
-  std::string amount = {};  // as it was typed; empty: the usual one
-  std::string key = {};     // names what the form buys
+  std::string amount = {};  // as typed; empty: the default
+  std::string key = {};     // idempotency key of the form
   web::Problem problem = {};
 };
 
@@ -59,7 +59,7 @@ Error not_an_amount() {
           "This is no amount such as 10 or 10.50: write it with at most two decimals."};
 }
 
-// "Card", or with the price where offers differ in it.
+// Returns "Card", followed by the price if offers differ in price.
 std::string label_of(const Offer& offer, const std::vector<Offer>& offers) {
   const bool is_one_price = std::all_of(offers.begin(), offers.end(), [&](const Offer& other) {
     return price_sentence(other.terms, other.terms.unit_minor) ==
@@ -83,7 +83,7 @@ void fill_offer(Slots row, const Offer& offer, const std::vector<Offer>& offers,
   row.show_if(is_chosen, "IS_CHOSEN");
 }
 
-// One table for all offers with the same terms.
+// Fills one table for all offers with the same terms.
 void fill_prices(Slots slots, const std::vector<Offer>& offers) {
   std::vector<std::string> shown;
   for (const Offer& offer : offers) {
@@ -127,7 +127,7 @@ void fill_buy(Slots slots, const std::vector<Offer>& offers, const BuyForm& form
 
 // ---- the list
 
-// What the page is made of; without an error in `offers` they may be bought now.
+// The data of the page; if `offers` has no error, the offers can be bought now.
 struct Bought {
   commerce::PurchasePage page;
   Result<std::vector<Offer>, Error> offers = std::vector<Offer>();
@@ -181,7 +181,7 @@ void fill_lists(Slots slots, const WebRooms& rooms, const AccountPage& page,
                            .text());
 }
 
-// Why nothing can be bought on the page, if so.
+// Shows why nothing can be bought, if so.
 void fill_why_not(Slots slots, const AccountPage& page, const Bought& bought) {
   if (!bought.offers.ok()) {
     slots.show("IS_LOCKED");
@@ -212,7 +212,7 @@ Result<std::string, Error> purchases_html(const WebRooms& rooms, const AccountPa
   });
 }
 
-// The form as a query asks for it: how many Credits an amount buys.
+// Reads the form from a query that asks how many Credits an amount buys.
 BuyForm asked_form(const NamedValues& query) {
   return {query.find("offer").value_or(""), query.find("amount").value_or("")};
 }
@@ -238,8 +238,7 @@ void show_purchases(const WebRooms& rooms, Turn& turn, const Asked& asked) {
 
 // ---- buying
 
-// The form is one purchase however often it is sent, and another one once something else stands
-// in it.
+// Sending the form again with equal values is a retry; changed values make another purchase.
 Result<commerce::Wish, Error> wish_of(const AccountPage& page, const BuyForm& form) {
   const auto minor = typed_amount(form.amount);
   if (!minor) return not_an_amount();
@@ -268,7 +267,8 @@ void use_buy(const WebRooms& rooms, Turn& turn, const Asked& asked) {
     return web::go_to(turn, path_of_purchase(page->account_id(), bought->id) + "/pay");
   }
   const ErrorCode code = bought.error().code;
-  // What was begun is gone on with when the form is sent again; any other purchase is a new one.
+  // After these errors, sending the form again retries the same purchase; after others it makes a
+  // new one.
   const bool goes_on = code == ErrorCode::purchase_processor_unavailable ||
                        code == ErrorCode::purchase_unavailable ||
                        code == ErrorCode::idempotency_in_progress;
@@ -348,7 +348,7 @@ void show_purchase(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   if (!one) return;
   const Purchase& purchase = one->purchase;
   Shop& shop = *shop_of(rooms);
-  // Whoever comes back from paying waits for what that comes to.
+  // A payer who returns from the payment page waits for the outcome.
   if (asked.query.find("returned")) (void)shop.look_soon(purchase);
   const std::string path = path_of_purchase(purchase.account_id, purchase.id);
   const bool is_confirmed = is_confirmed_by_operator(shop, purchase);
@@ -374,14 +374,14 @@ void show_purchase(const WebRooms& rooms, Turn& turn, const Asked& asked) {
     fill_documents(slots, shop, purchase);
   });
   ReplyFields more;
-  // A header field, since a page that says it in its markup is one that no reader can stop.
+  // A header field: readers could not stop a refresh in the markup.
   const std::string next_look = std::to_string(pause) + ";url=" + path;
   if (pause > 0) more.add("Refresh", next_look);
   turn.reply({.content_type = page_type, .body = html}, more);
 }
 
-// From the form to where one pays: the redirect of a form is held to the policy of its page
-// (web::HandoverView), so the browser goes on from a page.
+// Leads from the form to the payment page through a page of ours: browsers apply a page's
+// form-action policy to redirects of its forms (web::HandoverView).
 void show_way_to_pay(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   const auto one = open_purchase(rooms, turn, asked);
   if (!one) return;

@@ -1,5 +1,5 @@
 // The pages of an account about buying Credits, and their form: offers, purchases, their documents.
-// They stand on the web host; the rules are those of the JSON routes
+// They belong to the web host; the rules are those of the JSON routes
 // (hosts/account/purchase_routes.h). Constants; any Thread.
 #pragma once
 

@@ -124,7 +124,7 @@ PurchaseWords words_of(const Purchase& purchase, bool is_confirmed) {
 }
 
 std::string validity_text(const Purchase& purchase) {
-  // What a dispute took and gave back has a time of its own.
+  // Credits that a dispute withdrew and returned have a new expiry, which is not shown here.
   if (purchase.state != State::credited || !purchase.dispute_id.empty()) {
     return "valid for " + counted(purchase.validity_days, "day") + " from when they come";
   }

@@ -35,7 +35,7 @@ Result<LogPage, Error> read_log(const account::PooledPeople::Parts& parts, const
   return log;
 }
 
-// The page with these filters, from the event `after` on; 0: from the newest.
+// Returns the page with these filters, starting behind the event `after`; 0: from the newest.
 std::string path_with(const AccountPage& page, const identity::AuditQuery& query,
                       std::int64_t after) {
   std::string path = path_of(page.account_id(), log_page);
@@ -62,7 +62,7 @@ void fill_filters(Slots slots, const LogPage& log, const identity::AuditQuery& q
   };
   for (const identity::Member& member : log.members) add_actor("user:" + member.person_id);
   add_actor("operator:cli");
-  if (!is_offered) add_actor(query.actor);  // somebody who is no member any more
+  if (!is_offered) add_actor(query.actor);  // a former member
   for (const std::string_view action : web::actions_of_accounts()) {
     Slots row = slots.add("ACTION_CHOICE");
     row.set("ID", action);

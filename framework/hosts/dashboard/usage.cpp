@@ -19,9 +19,9 @@ using ledger::UsageSummary;
 
 namespace {
 
-constexpr std::size_t all_rows_max = 62;  // of more, those without calls are left out
+constexpr std::size_t all_rows_max = 62;  // with more rows, those without calls are left out
 
-// The calls of a span.
+// Returns a link to the calls of a span.
 Href calls_of(const AccountPage& page, std::int64_t from_ms, std::int64_t to_ms) {
   Href href(path_of(page.account_id(), "/calls"));
   href.add("from", query_time(from_ms)).add("to", query_time(to_ms));
@@ -102,7 +102,7 @@ void fill_filters(site::Slots slots, const AccountPage& page, const SummaryQuery
   slots.set("PATH", path_of(page.account_id(), "/usage"));
 }
 
-// The link to a file with the same sums.
+// Returns a link to a file with the same sums.
 std::string file_of(const AccountPage& page, const SummaryQuery& query, std::string_view end) {
   return Href(path_of(page.account_id(), "/usage") + std::string(end))
       .add("granularity", ledger::name_of(query.granularity))
@@ -139,7 +139,7 @@ std::optional<Read> read_usage(const WebRooms& rooms, Turn& turn, const Asked& a
   return Read{*std::move(page), *std::move(query), *std::move(summary)};
 }
 
-// One line for each step of the series, as the API has them.
+// Sends one line for each step of the series, with the values of the API.
 void send_usage_file(const WebRooms& rooms, Turn& turn, const Asked& asked, LineForm form) {
   constexpr const char* columns[] = {"start", "requests", "charged", "released", "creditsCharged"};
   const auto read = read_usage(rooms, turn, asked);

@@ -15,7 +15,7 @@ constexpr std::int64_t hour_ms = 60 * minute_ms;
 
 std::string status_text(std::int64_t status) { return std::to_string(status); }
 
-// Behind "Not charged: ".
+// The text after "Not charged: ".
 std::string why_not(const ledger::UsageRow& call) {
   const std::string& reason = call.outcome_reason;
   const std::string status = status_text(call.upstream_status);
@@ -70,7 +70,7 @@ Gate judged_gate(const ledger::UsageRow& call) {
 
 std::string percent(std::int64_t part, std::int64_t whole) {
   if (whole <= 0) return "-";
-  const std::int64_t tenths = part * 1'000 / whole;  // rounded down: 999 of 1,000 is not all
+  const std::int64_t tenths = part * 1'000 / whole;  // rounded down: 999 of 1,000 is below 100 %
   std::string text = std::to_string(tenths / 10);
   if (tenths % 10 != 0) text += "." + std::to_string(tenths % 10);
   return text + " %";

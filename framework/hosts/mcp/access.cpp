@@ -31,7 +31,7 @@ Origins allowed_origins(const AccessSettings& settings) {
 }
 
 bool is_same_host(std::string_view one, std::string_view other) noexcept {
-  return same_header_name(one, other);  // both are compared as ASCII without case
+  return same_header_name(one, other);  // both compare ASCII case-insensitively
 }
 
 }  // namespace
@@ -55,7 +55,7 @@ std::optional<base::Error> Access::refusal(Headers headers,
       allows_all_hosts_ || (!target_authority.empty() && allows_host(target_authority));
   bool is_origin_allowed = true;
   for (const HeaderField& field : headers) {
-    // The wire lets no second Host pass.
+    // The wire refuses a second Host field.
     if (same_header_name(field.name, "host")) {
       is_host_allowed = is_host_allowed || (target_authority.empty() && allows_host(field.value));
     } else if (same_header_name(field.name, "origin")) {

@@ -20,10 +20,11 @@ namespace turnpike::hosts::mcp {
 
 struct AccessSettings {
   std::string base_url;       // public URL of the host
-  std::string bound_address;  // of its listener: "127.0.0.1:8403"
-  // Replace the defaults: the authority and the origin of base_url, the bound address and, where it
-  // is on loopback, the names of loopback with its port and pages of this machine on any port. "*"
-  // is all. A host without a port is meant with any.
+  std::string bound_address;  // of the listener: "127.0.0.1:8403"
+  // Replace the defaults. Default hosts: the authority of base_url, the bound address and, if that
+  // is on loopback, the loopback names with its port. Default origins: the origin of base_url and,
+  // with loopback, pages of this machine on any port. "*" allows all. A host without a port matches
+  // any port.
   std::optional<std::vector<std::string>> hosts = {};
   std::optional<std::vector<std::string>> origins = {};
 };
@@ -32,8 +33,8 @@ class Access {
  public:
   explicit Access(const AccessSettings& settings);
 
-  // Why this request may not be answered; none: it may. A request without Origin comes from no
-  // page. `target_authority` is that of an absolute-form target, which overrules Host.
+  // Returns why this request is refused; nothing: it is allowed. A request without Origin was not
+  // sent by a page. `target_authority`: that of an absolute-form target, which overrules Host.
   [[nodiscard]] std::optional<base::Error> refusal(Headers headers,
                                                    std::string_view target_authority = {}) const;
   [[nodiscard]] const Origins& origins() const noexcept { return origins_; }

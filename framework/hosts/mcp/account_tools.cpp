@@ -24,7 +24,7 @@ class AccountTool : public Tool {
   using Body = AccountReads::Body;
   [[nodiscard]] static Card card_of(std::string_view name, std::string_view title,
                                     std::string_view description, Card properties, Card required);
-  // What is read of an account for arguments that were found right, or what is wrong with them.
+  // Reads the account after the arguments were accepted; the error describes invalid arguments.
   virtual Body read(const RpcRequest& request, const Json& arguments,
                     const std::string& account_id) const = 0;
 
@@ -118,7 +118,7 @@ Card AccountUsage::card(Door) const {
                  std::move(properties), Card::array());
 }
 
-// The arguments are the query of the HTTP route, which judges them.
+// The arguments become the query of the HTTP route, which validates it.
 AccountTool::Body AccountUsage::read(const RpcRequest&, const Json& given,
                                      const std::string& account_id) const {
   static constexpr std::array names = {"from", "to", "granularity", "route_id", "api_key_id"};

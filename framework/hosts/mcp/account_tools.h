@@ -1,6 +1,6 @@
-// The tools by which the holder of an API key reads its own account: the Credits that are left, the
-// Credits that were spent, and the outcome of one call. They cost nothing and give the same answers
-// as the HTTP routes.
+// The tools by which the holder of an API key reads its own account: the remaining Credits, the
+// spent Credits, and the outcome of one call. They cost nothing and return the same data as the
+// HTTP routes.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,8 @@
 
 namespace turnpike::hosts::mcp {
 
-// The tools in the order of the list, for the endpoint of accounts alone. Both outlive the tools.
+// Makes the tools in the order of the list, for the endpoint of accounts only. Both arguments
+// outlive the tools.
 std::vector<std::shared_ptr<const Tool>> make_account_tools(const AccountReads& reads,
                                                             const Executions& executions);
 

@@ -13,7 +13,7 @@ std::string_view trimmed(std::string_view text) noexcept {
   return text.substr(begin, text.find_last_not_of(blanks) - begin + 1);
 }
 
-// Media types are compared as ASCII without case, as the names of headers are.
+// Media types are compared as case-insensitive ASCII, like names of header fields.
 bool is_same_type(std::string_view one, std::string_view other) noexcept {
   return same_header_name(one, other);
 }
@@ -35,7 +35,7 @@ struct Accepted {
   bool stream = false;
 };
 
-// One field; several are one list (RFC 9110 section 5.2).
+// Reads one Accept field; several fields form one list (RFC 9110 section 5.2).
 void read_accept(std::string_view accept, Accepted& accepted) noexcept {
   while (!accept.empty()) {
     const std::size_t end = std::min(accept.find(','), accept.size());
@@ -110,7 +110,8 @@ std::string as_event(std::string_view json) {
   std::string event = "event: message\ndata: ";
   event.reserve(json.size() + 32);
   for (const char c : json) {
-    // Between the tokens of a body that came so: there a blank is as good, and lines end an event.
+    // Line ends between the JSON tokens of a forwarded body become blanks, since a line end would
+    // end the event.
     event += c == '\n' || c == '\r' ? ' ' : c;
   }
   return event += "\n\n";

@@ -12,10 +12,10 @@
 namespace turnpike::hosts::mcp {
 namespace {
 
-// Beyond it a double does not hold every integer, so the text of one may be another number.
+// Beyond this, a double cannot represent every integer, so its text may be another number.
 constexpr auto exact_integers_below = static_cast<double>(std::int64_t{1} << 53);
 
-// The text of a scalar in a query; nothing for what has none.
+// Returns the text of a scalar in a query; nothing for other values.
 std::optional<std::string> query_text(const Json& value) {
   if (const auto* text = value.get_ptr<const std::string*>()) return *text;
   if (value.is_boolean() || value.is_number_integer()) return text_of(value);
@@ -91,7 +91,7 @@ std::string Arguments::query(const char* name) {
   return query;
 }
 
-// A list has commas between its items (OpenAPI: style form, not exploded).
+// Appends a pair; the items of a list are separated by commas (OpenAPI: style form, not exploded).
 void Arguments::append_pair(std::string& query, const char* name, std::string_view key,
                             const Json& value) {
   if (value.is_null()) return;
@@ -112,7 +112,7 @@ void Arguments::append_pair(std::string& query, const char* name, std::string_vi
   }
 }
 
-// Bounded, since anybody may send as many names as a message holds.
+// The number is bounded, since a caller may send as many names as a message holds.
 void Arguments::report(std::string_view name, std::string problem, std::string fix) {
   if (problems_.size() == tool_problems_max) return;
   problems_.push_back({base::pointer_to(name), std::move(problem), std::move(fix)});

@@ -18,17 +18,18 @@ namespace turnpike::hosts::mcp {
 
 class Arguments {
  public:
-  // `arguments` is an object that outlives it; names that are not `known` are reported.
+  // `arguments`: an object that outlives this one; names that are not `known` are reported.
   Arguments(const Json& arguments, std::initializer_list<std::string_view> known);
 
-  // Null: it was left out.
+  // Null: the argument is absent.
   [[nodiscard]] const Json* given(const char* name) const noexcept;
   [[nodiscard]] std::optional<std::string> text(const char* name);
   [[nodiscard]] std::string required(const char* name, std::string_view fix);
   [[nodiscard]] std::optional<bool> flag(const char* name);
   // An integer, or its digits.
   [[nodiscard]] std::optional<std::string> integer(const char* name);
-  // A raw query: as text, with or without its '?', or an object of names and values; empty: none.
+  // A raw query: as text, with or without its '?', or as an object of names and values; empty:
+  // none.
   [[nodiscard]] std::string query(const char* name);
 
   void report(std::string_view name, std::string problem, std::string fix);

@@ -32,12 +32,12 @@ class BoundTool final : public Tool {
   [[nodiscard]] Json output_schema() const;
 
   const std::shared_ptr<const registry::Program> program_;
-  const registry::Tool& tool_;  // of the program
+  const registry::Tool& tool_;  // owned by the program
   const registry::Operation& operation_;
   const Executions& executions_;
 };
 
-// That of any execution, and what its body is.
+// The output schema of every execution, with the schema of this operation's body.
 Json BoundTool::output_schema() const {
   Json schema = execution_output_schema();
   auto body = catalog::tool_body_schema(*program_, tool_);

@@ -11,7 +11,8 @@
 
 namespace turnpike::hosts::mcp {
 
-// The tools, as program->tools() has them. `executions` outlives the tools, which keep the program.
+// Makes the tools of program->tools(), in that order. `executions` outlives the tools, which keep
+// the program.
 std::vector<std::shared_ptr<const Tool>> make_bound_tools(
     std::shared_ptr<const registry::Program> program, const Executions& executions);
 

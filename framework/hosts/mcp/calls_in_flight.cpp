@@ -43,7 +43,7 @@ bool CallsInFlight::cancel(std::string_view credential, std::string_view id) noe
   }
   if (named == nullptr) return false;
   named->is_cancelled_.store(true, std::memory_order_release);
-  // Under the lock, so that the fiber has not gone on to another request.
+  // Called under the lock, so that the fiber cannot have begun another request.
   named->fiber_.cancel();
   return true;
 }

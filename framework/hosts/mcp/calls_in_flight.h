@@ -26,7 +26,8 @@ class CallsInFlight {
 
   class Call {
    public:
-    // `credential` and `id` (JSON text) outlive the call; without either nobody can name it.
+    // `credential` and `id` (JSON text) outlive the call; if either is empty, the call cannot be
+    // named.
     Call(CallsInFlight& calls, std::string_view credential, std::string_view id) noexcept;
     ~Call();
     Call(const Call&) = delete;
@@ -48,19 +49,19 @@ class CallsInFlight {
     const std::string_view id_;
     const std::uint64_t hash_;
     runtime::FiberHandle fiber_;
-    Shard* shard_ = nullptr;  // null: it cannot be named
+    Shard* shard_ = nullptr;  // null: the call cannot be named
     Call* previous_ = nullptr;
     Call* next_ = nullptr;
     std::atomic<bool> is_cancelled_{false};
   };
 
-  // The caller of the one call of this credential with this id has left: its waits end. False when
-  // there is none, or several: those are of clients that share a credential, and which of them
-  // meant its own is not to be known, so all go on.
+  // Cancels the waits of the one call with this credential and id. False: there is no such call, or
+  // there are several, from clients that share a credential. It is then unknown which client
+  // cancelled, so all continue.
   bool cancel(std::string_view credential, std::string_view id) noexcept;
 
  private:
-  // Many, so that the loops seldom meet at one.
+  // Many shards, so that loops rarely contend for one.
   struct alignas(64) Shard {
     std::mutex mutex;
     Call* first = nullptr;

@@ -17,7 +17,7 @@ class BearerChallenge {
   explicit BearerChallenge(std::string resource_metadata)
       : resource_metadata_(std::move(resource_metadata)) {}
 
-  // No credential came: without an error.
+  // For a request without a credential: names no error.
   [[nodiscard]] std::string missing() const {
     return resource_metadata_.empty() ? "Bearer" : "Bearer " + pointer();
   }
@@ -37,7 +37,7 @@ class BearerChallenge {
   const std::string resource_metadata_;
 };
 
-// The challenge for an API key: no discovery can help.
+// The challenge for an API key: it points to no document, since discovery cannot help.
 inline constexpr std::string_view api_key_challenge = R"(Bearer error="invalid_token")";
 
 }  // namespace turnpike::hosts::mcp

@@ -27,7 +27,7 @@ RpcError unsupported(std::string_view requested) {
   return error;
 }
 
-// The one value of a header. Absent: nullopt in the result.
+// Returns the only value of a header field; nullopt in the result: the field is absent.
 Result<std::optional<std::string_view>, RpcError> header(Headers headers, std::string_view name) {
   std::optional<std::string_view> found;
   for (const HeaderField& field : headers) {
@@ -38,7 +38,7 @@ Result<std::optional<std::string_view>, RpcError> header(Headers headers, std::s
   return found;
 }
 
-// A header that must say what the body says.
+// Checks a header field that must repeat a value of the body.
 std::optional<RpcError> check_mirror(Headers headers, std::string_view name,
                                      std::string_view expected) {
   const auto found = header(headers, name);
@@ -50,7 +50,7 @@ std::optional<RpcError> check_mirror(Headers headers, std::string_view name,
   return std::nullopt;
 }
 
-// The member of params that Mcp-Name mirrors, for the methods that have one.
+// Returns the member of params that Mcp-Name mirrors; null for methods without one.
 const char* named_by(std::string_view method) noexcept {
   if (method == "tools/call" || method == "prompts/get") return "name";
   return method == "resources/read" ? "uri" : nullptr;
@@ -81,8 +81,8 @@ Result<Era, RpcError> read_modern(const Message& message, const Json& meta, Head
   return Era::modern;
 }
 
-// Header text of a number as its JSON has it: 42, 42.0 and 4.2e1 are the same. Digits are compared
-// as digits, since a double does not tell all integers apart.
+// Whether `text` is the number of the JSON: 42, 42.0 and 4.2e1 are equal. Integers are compared by
+// digits, since a double cannot represent all of them.
 bool is_same_number(const Json& number, std::string_view text) {
   if (number.is_number_integer() && text.find_first_of(".eE") == text.npos) {
     return text_of(number) == text;
@@ -123,13 +123,13 @@ Result<Era, RpcError> read_envelope(const Message& message, Headers headers) {
   }
   if (meta != nullptr && meta->contains(version_key)) return read_modern(message, *meta, headers);
 
-  // A handshake says in its params which version it wants, and modern clients send none: whatever
-  // header a client sends from the first request on, it is offered a version that there is.
+  // An initialize request names its version in params, and modern clients never send it. Whatever
+  // header a client sends with it, it is offered a supported version.
   if (message.method == "initialize") return Era::legacy;
 
   const auto version = header(headers, "mcp-protocol-version");
   if (!version.ok()) return version.error();
-  // A version says more than a header that legacy clients may send, too.
+  // The version header decides before the other headers, which legacy clients may send, too.
   const bool claims_modern =
       *version ? **version >= modern_version
                : std::any_of(headers.begin(), headers.end(), [](const HeaderField& field) {

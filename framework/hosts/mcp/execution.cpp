@@ -42,7 +42,7 @@ bool is_json(std::string_view text) {
   return base::point(text, whole) != base::Pointed::malformed && base::is_utf8(text);
 }
 
-// A JSON value as it came, text as a string, anything else in base64.
+// Appends a JSON value unchanged, text as a string, anything else in base64.
 void append_body(std::string& out, std::string_view content_type, bool is_encoded,
                  std::string_view body) {
   out += ",\"body\":";
@@ -55,7 +55,7 @@ void append_body(std::string& out, std::string_view content_type, bool is_encode
   }
 }
 
-// The `error` member of the ErrorEnvelope, which is all that it has.
+// Appends the only member of the ErrorEnvelope, `error`.
 void append_error(std::string& out, const base::Error& error, std::string_view request_id) {
   std::string envelope;
   base::append_envelope(envelope, error, request_id);
@@ -90,7 +90,7 @@ std::string lower(std::string_view name) {
   return out;
 }
 
-// The header of a payment that came as `_meta` has it: the object itself, or its base64.
+// Returns the header value of a payment in `_meta`, which holds the object itself or its base64.
 std::optional<std::string> payment_of(const RpcRequest& request) {
   const Json* const payment = request.meta(payment_key);
   if (payment == nullptr) return std::nullopt;
@@ -98,12 +98,12 @@ std::optional<std::string> payment_of(const RpcRequest& request) {
   return base::base64(text_of(*payment));
 }
 
-// What an execution that was refused came to, in the words of its door.
+// Returns the status of a refused execution, by its endpoint.
 std::string_view refused_status(Door door) noexcept {
   return door == Door::payment ? "x402_error" : "refused";
 }
 
-// One execution on its way: what serve() is asked, and what it answered.
+// One running execution: the request for serve(), and its outcome.
 class Execution final : public exchange::BodySource,
                         public exchange::Caller,
                         public exchange::ReplyWriter {
@@ -129,11 +129,11 @@ class Execution final : public exchange::BodySource,
     invocation.found = ask_.found ? &*ask_.found : nullptr;
     return invocation;
   }
-  // What the writer was told; nothing when the caller is gone or the reply was cut.
+  // Returns the result that the writer received; nothing: the caller is gone or the reply was cut.
   [[nodiscard]] std::optional<RpcResult> take_result() { return std::move(result_); }
   [[nodiscard]] const std::optional<base::Error>& refusal() const noexcept { return refusal_; }
 
-  // BodySource
+  // The interface BodySource.
   [[nodiscard]] std::optional<std::uint64_t> declared_length() const noexcept override {
     return ask_.body->size();
   }
@@ -142,7 +142,7 @@ class Execution final : public exchange::BodySource,
     return base::Error{ErrorCode::request_body_too_large, "The body is too long."};
   }
 
-  // Caller
+  // The interface Caller.
   [[nodiscard]] exchange::Standing standing() const noexcept override {
     if (request_.turn.request.client_gone() || request_.is_cancelled()) {
       return exchange::Standing::gone;
@@ -151,7 +151,8 @@ class Execution final : public exchange::BodySource,
                                                                 : exchange::Standing::waiting;
   }
 
-  // ReplyWriter: a tool result is one JSON object, so a streamed reply is gathered, too.
+  // The interface ReplyWriter. A tool result is one JSON object, so streamed replies are collected,
+  // too.
   bool reply(const exchange::ReplyHead& head, std::string_view body) override {
     take_head(head);
     return end(body);
@@ -193,8 +194,8 @@ class Execution final : public exchange::BodySource,
   int status_ = 0;
   std::string content_type_;
   std::string content_coding_;  // of the reply, such as "gzip"; empty: none
-  std::string facts_;           // members behind the body
-  std::string lane_headers_;    // the member `headers`, or nothing
+  std::string facts_;           // members after the body
+  std::string lane_headers_;    // the member `headers`, or empty
   std::string meta_;
   std::string_view execution_status_;
   std::string gathered_;
@@ -202,7 +203,8 @@ class Execution final : public exchange::BodySource,
   std::optional<base::Error> refusal_;
 };
 
-// Of the caller's headers the credentials alone are the call's: the others are of the transport.
+// Only the credentials among the request's header fields belong to the call; the other fields
+// belong to the transport.
 void Execution::take_credentials() {
   for (const HeaderField& field : request_.turn.request.headers()) {
     const bool is_credential =
@@ -246,7 +248,7 @@ void Execution::take_lane_headers(std::span<const OwnedHeader> lane_headers) {
   if (!lane_headers_.empty()) lane_headers_ += '}';
 }
 
-// Whether the header says what the body is.
+// Takes a header field that describes the body; false: it is another field.
 bool Execution::take_content_header(std::string_view name, std::string_view value) {
   if (same_header_name(name, "content-type")) {
     content_type_ = value;
@@ -268,7 +270,8 @@ void Execution::take_head(const exchange::ReplyHead& head) {
   take_lane_headers(head.lane_headers);
 }
 
-// A success of a plugin's tool: the reply is the result, and what the call came to is in `_meta`.
+// Ends a successful call of a plugin's tool: the reply is the result, and the facts of the call are
+// in `_meta`.
 bool Execution::end_tool(std::string_view body) {
   const bool is_result = ask_.tool != nullptr && status_ < 400 && content_coding_.empty() &&
                          body.starts_with('{') && is_json(body);
@@ -282,12 +285,12 @@ bool Execution::end_tool(std::string_view body) {
 }
 
 bool Execution::end(std::string_view body) {
-  // What was charged before a cancellation came is given, should the client still want it.
+  // A reply that was charged before the cancellation arrived is still sent, unless the client left.
   if (request_.turn.request.client_gone()) return false;
   if (end_tool(body)) return true;
   std::string structured = begin_structured(execution_status_, status_);
   if (!content_type_.empty()) append_text(structured, "content_type", content_type_);
-  // Some upstreams compress whatever is asked of them: then the base64 is of that.
+  // Some upstreams compress whatever was requested; the base64 then holds the compressed bytes.
   if (!content_coding_.empty()) append_text(structured, "content_encoding", content_coding_);
   append_body(structured, content_type_, !content_coding_.empty(), body);
   structured.append(facts_).append(lane_headers_).append("}");
@@ -296,9 +299,9 @@ bool Execution::end(std::string_view body) {
   return true;
 }
 
-// A tool result carries less than a reply over HTTP.
+// Adds advice: a tool result carries less than a reply over HTTP.
 base::Error Execution::with_way_out(base::Error error) const {
-  const bool is_ours = error.fault == base::Fault::gateway;  // and no ceiling of the route's
+  const bool is_ours = error.fault == base::Fault::gateway;  // not a ceiling of the route
   if (error.code != ErrorCode::gateway_upstream_response_too_large || !is_ours) return error;
   error.message += " A tool result carries less than HTTP does; over HTTP: " + ask_.method + " ";
   error.message.append(api_url_).append(ask_.path);
@@ -322,7 +325,7 @@ bool Execution::refuse(const base::Error& refused, const exchange::RefusalHead& 
   structured += lane_headers_;
   if (!is_challenge) append_error(structured, error, request_.turn.request_id());
   structured += '}';
-  // The bare PaymentRequired is what clients look for, in the two places where they do.
+  // Clients look for the bare PaymentRequired in two places.
   result_ = tool_result(is_challenge ? head.body : structured, true);
   if (is_challenge) {
     meta_.append(meta_.empty() ? "" : ",").append(R"("x402/error":)").append(head.body);
@@ -332,7 +335,7 @@ bool Execution::refuse(const base::Error& refused, const exchange::RefusalHead& 
   return standing() != exchange::Standing::gone;
 }
 
-// A header of the account lane, valid or not: it says which lane is meant.
+// Whether a header field of the account lane is present, valid or not: it selects the lane.
 bool has_account_header(const RpcRequest& request) noexcept {
   return std::any_of(account_headers.begin(), account_headers.end(), [&](std::string_view name) {
     return request.turn.request.find(name).has_value();
@@ -431,7 +434,7 @@ Answer Executions::serve(const RpcRequest& request, const RouteAsk& ask) const {
   RpcResult broken =
       refused_result(request, {error.value_or(ErrorCode::gateway_internal),
                                "The reply broke off before its end, so nothing of it is given."});
-  turn.record.error = error;  // a caller who left is no error
+  turn.record.error = error;  // a cancelled call is not logged as an error
   return broken;
 }
 
@@ -518,8 +521,8 @@ std::string_view body_argument_text(const RpcRequest& request) {
   return base::text_at(request.message.text, pointer).value_or(std::string_view());
 }
 
-// Nothing is required and more may come, since clients check challenges and refusals against it,
-// too.
+// No member is required and others are allowed, since clients also validate challenges and
+// refusals.
 const Json& execution_output_schema() {
   static const Json schema = {
       {"type", "object"},
@@ -540,7 +543,7 @@ const Json& execution_output_schema() {
         {"generation", {{"type", "string"}}},
         {"reply_from", {{"type", "string"}, {"enum", {"gateway", "provider"}}}},
         {"headers", {{"type", "object"}}},
-        // An object; of a challenge, whose word it is, too, a text (x402 v2).
+        // An object; in a challenge, where x402 v2 defines it, a text.
         {"error", {{"description", "Why the call was refused: an object with a code."}}}}}};
   return schema;
 }

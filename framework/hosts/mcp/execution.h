@@ -23,16 +23,16 @@
 
 namespace turnpike::hosts::mcp {
 
-// One call of a route as a tool asks for it.
+// A call of a route that a tool requests.
 struct RouteAsk {
   std::string method;  // "GET"
-  std::string path;    // raw, `:free` included
+  std::string path;    // raw, with `:free`
   std::string query;   // raw, without '?'
   std::optional<std::string> body = {};
   std::string content_type = {};
-  std::string idempotency_key = {};  // checked; empty: none
+  std::string idempotency_key = {};  // valid; empty: none
   std::optional<exchange::FoundOperation> found = {};
-  // The plugin's tool that this is a call of: the JSON object of a success is the result itself.
+  // The plugin's tool, if this is its call: then the JSON object of a success is the result itself.
   const OperationTool* tool = nullptr;
 };
 
@@ -43,9 +43,9 @@ class Executions {
     identity::Authenticator& authenticator;
     BuildInfo build;
     std::string api_url;      // of the API host, without a final '/'
-    std::string payment_url;  // of the payment door
+    std::string payment_url;  // of the payment endpoint
     std::string resource_metadata;
-    std::uint64_t reply_bytes_max;  // of a reply's body in a tool result
+    std::uint64_t reply_bytes_max;  // bound of a reply's body in a tool result
   };
   explicit Executions(Parts parts);
 
@@ -55,24 +55,25 @@ class Executions {
     return parts_.authenticator;
   }
 
-  // The problem of the credential in a request that needs none. A request with a bad credential is
-  // refused even where everybody may read, because its sender would otherwise never learn that the
-  // credential is bad. No problem is reported while keys cannot be read.
+  // Returns the problem of the credential in a request that needs none. A bad credential is refused
+  // even on public requests, because its sender would otherwise never learn that it is bad. No
+  // problem is reported while keys cannot be read.
   [[nodiscard]] std::optional<base::Error> credential_problem(const RpcRequest& request) const;
-  // Why a tool that runs no route must refuse these credentials; empty: it may answer.
+  // Returns the refusal of a tool that runs no route; nothing: it may answer.
   [[nodiscard]] std::optional<RpcResult> refuse_public(const RpcRequest& request) const;
 
-  // The challenge for a request with no credential or a bad one (docs/protocols.md, "Challenges").
+  // Returns the challenge for a request with no credential or a bad one (docs/protocols.md,
+  // "Challenges").
   [[nodiscard]] std::string www_authenticate(const RpcRequest& request) const;
-  // 401 as a tool result: some clients look for the challenge there.
+  // Returns 401 as a tool result: some clients look for the challenge there.
   [[nodiscard]] RpcResult unauthorized(const RpcRequest& request, const base::Error& error) const;
-  // Why a tool for accounts must refuse: the request has no API key, or it has a payment. Empty:
-  // the tool may answer.
+  // Returns the refusal of a tool for accounts: the request has no API key, or it has a payment.
+  // Nothing: the tool may answer.
   [[nodiscard]] std::optional<RpcResult> refuse_without_key(const RpcRequest& request) const;
 
-  // The ceiling on the body of a reply in a tool result, and on any other content of one.
+  // The bound on the body of a reply in a tool result, and on any other content of one.
   [[nodiscard]] std::uint64_t reply_bytes_max() const noexcept { return parts_.reply_bytes_max; }
-  // A JSON object as the result of a tool, or a refusal when the object is too long.
+  // Returns a JSON object as the result of a tool, or a refusal when the object is too long.
   [[nodiscard]] RpcResult read_result(const RpcRequest& request, std::string_view json) const;
 
  private:
@@ -85,22 +86,23 @@ class Executions {
   const BearerChallenge challenge_;
 };
 
-// What a door takes as a credential of an account: access tokens are made for `/` alone.
+// The credentials of an account that an endpoint accepts: access tokens are issued for `/` only.
 constexpr identity::Accepts accepted_at(Door door) noexcept {
   return door == Door::account ? identity::Accepts::api_keys_and_access_tokens
                                : identity::Accepts::api_keys;
 }
 
-// A refusal as a tool result: the execution status with the ErrorEnvelope's `error`.
+// Returns a refusal as a tool result: the execution status with the ErrorEnvelope's `error`.
 RpcResult refused_result(const RpcRequest& request, const base::Error& error);
 
-// The same for a problem of a query ("query.limit") that the caller sent as arguments.
+// The same for the error of a query ("query.limit") that the caller sent as arguments.
 RpcResult refused_by_query(const RpcRequest& request, base::Error error);
 
-// The JSON of a tool's argument `body` as the caller wrote it; empty: there is none.
+// Returns the JSON of a tool's argument `body` exactly as the caller wrote it; empty: there is
+// none.
 std::string_view body_argument_text(const RpcRequest& request);
 
-// The output schema that all executing tools share.
+// The output schema of all tools that execute a route.
 const Json& execution_output_schema();
 
 }  // namespace turnpike::hosts::mcp

@@ -1,6 +1,5 @@
 // Features: the tools, resources and prompts of an MCP host. The gateway has its own; the test
-// build that the official conformance suite examines has those of the suite. Plugins cannot add
-// any.
+// build for the official conformance suite has those of the suite. Plugins cannot add any here.
 //
 // All outlive the host; called on the fibers of all loop Threads at once, may suspend.
 #pragma once
@@ -19,8 +18,8 @@ namespace turnpike::hosts::mcp {
 class Toolsets {
  public:
   virtual ~Toolsets() = default;
-  // The tools in service; never null. Kept on the fiber that asked, until its message is
-  // answered: a call of a tool of it runs under the same generation.
+  // Returns the tools in service; never null. The fiber keeps the result until its message is
+  // answered, so a tool is called under the generation in which it was found.
   [[nodiscard]] virtual std::shared_ptr<const Toolset> toolset() = 0;
 };
 
@@ -28,7 +27,7 @@ class Resources {
  public:
   virtual ~Resources() = default;
   // Results of resources/list and resources/templates/list; `cursor` null: the first page. Error:
-  // -32602 for a cursor that this host did not make.
+  // -32602 for a cursor of another host.
   virtual Answer list(const RpcRequest& request, const std::string* cursor) const = 0;
   virtual Answer templates(const RpcRequest& request, const std::string* cursor) const = 0;
   // Error: -32602 with data {"uri"}, which a legacy answer turns into -32002.

@@ -10,7 +10,7 @@
 namespace turnpike::hosts::mcp {
 namespace {
 
-// Builds the value while it counts what it builds, and stops at the first thing that is too much.
+// Builds the value and counts its parts; stops at the first part beyond the bounds.
 class BoundedReader final : public nlohmann::json_sax<Json> {
  public:
   [[nodiscard]] Json take() { return std::move(root_); }
@@ -70,8 +70,8 @@ class BoundedReader final : public nlohmann::json_sax<Json> {
   }
 
   Json root_;
-  std::vector<Json*> open_;  // from the root down; an array that is open does not grow elsewhere
-  Json* member_ = nullptr;   // of the innermost object, named and not yet read
+  std::vector<Json*> open_;  // from the root down; open arrays do not reallocate
+  Json* member_ = nullptr;   // next value of the innermost object
   std::size_t values_ = 0;
   std::string_view problem_;
 };

@@ -32,7 +32,7 @@ enum class RpcCode : std::int32_t {
   header_mismatch = -32020,
   capability_missing = -32021,
   version_unsupported = -32022,
-  request_cancelled = -32800,  // as other protocols on JSON-RPC have it; MCP has no code of its own
+  request_cancelled = -32800,  // as in other JSON-RPC protocols; MCP has no code for it
 };
 
 struct RpcError {
@@ -46,34 +46,34 @@ inline RpcError invalid_params(std::string message) {
 }
 
 struct Message {
-  std::string id;  // JSON text, as it is sent back; empty: a notification
+  std::string id;  // JSON text, echoed in the answer; empty: a notification
   std::string method;
-  Json params;  // as they came, empty when there were none; an object once read_envelope() let pass
-  std::string_view text = {};  // all of it as it came; valid as long as what it was read from
-  std::string_view arguments = {};  // of a tool, as they came, where they were looked for already
+  Json params;  // empty when absent; an object after read_envelope()
+  std::string_view text = {};  // the whole message; valid as long as the body
+  std::string_view arguments = {};  // raw arguments of a tool, if they were located already
 
   [[nodiscard]] bool is_notification() const noexcept { return id.empty(); }
 };
 
-// Errors, all with 400: not JSON or beyond the bounds (-32700), not one request or notification
-// (-32600).
+// Errors, all with 400: -32700 (not JSON, or beyond the bounds), -32600 (not a single request or
+// notification).
 Result<Message, RpcError> read_message(std::string_view body);
 
-// The JSON of `params.arguments` as it stands in a message; "{}" when there is none.
+// Returns the raw JSON of `params.arguments` in a message; "{}" when there is none.
 std::string_view arguments_of(std::string_view message) noexcept;
 
-// The same bounds, for JSON inside of a message's strings.
+// Reads JSON inside a message's strings, within the same bounds.
 Result<Json, RpcError> read_json(std::string_view text);
 
-// The error object as the answer to `id` (JSON text; empty: it could not be read).
+// Returns the error object as the answer to `id` (JSON text; empty: the id could not be read).
 std::string error_text(std::string_view id, const RpcError& error);
 
-// `value` as JSON text; bytes that are not UTF-8 become U+FFFD.
+// Returns `value` as JSON text; invalid UTF-8 becomes U+FFFD.
 std::string text_of(const Json& value);
 
-// A member of `object`, or null when it has none of this name or is no object.
+// Returns a member of `object`; null: it has no such member or is not an object.
 const Json* find(const Json& object, const char* name) noexcept;
-// The same, of a string.
+// The same for a string.
 const std::string* find_text(const Json& object, const char* name) noexcept;
 
 }  // namespace turnpike::hosts::mcp

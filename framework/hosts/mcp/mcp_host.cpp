@@ -6,8 +6,9 @@ namespace {
 
 constexpr CorsHeaders cors_headers = {
     .exposed = "MCP-Protocol-Version, Retry-After, WWW-Authenticate, X-Request-Id",
-    // The last stands for Mcp-Param-<name>, which tools may ask for. It means what it says, since
-    // no credentials in the sense of the protocol are allowed, but never covers Authorization.
+    // The last, "*", allows Mcp-Param-<name>, which tools may require. It is a wildcard because
+    // credentials in the sense of the Fetch standard are not allowed, but it never covers
+    // Authorization.
     .requested =
         "Accept, Authorization, Content-Type, Last-Event-ID, Mcp-Method, Mcp-Name, "
         "MCP-Protocol-Version, Mcp-Session-Id, X-Request-Id, *"};

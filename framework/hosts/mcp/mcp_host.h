@@ -1,5 +1,5 @@
-// McpHost: the MCP skin of the gateway, on a listener of its own: the table of mcp_routes.h, with
-// `/` for accounts and `/x402` for payments per call, and what the handlers work with.
+// McpHost: the MCP host of the gateway, on a listener of its own: the table of mcp_routes.h, with
+// `/` for accounts and `/x402` for payments per call, and the objects that the handlers use.
 //
 // Owned by app/, given to wire::Server as a handler; called on the fibers of all loop Threads.
 #pragma once
@@ -29,7 +29,7 @@ struct McpHostParts {
   const Clock& clock;
   Random& random;
   AccessLog& access_log;
-  // Of the authorization server; nothing: there is none.
+  // The authorization server's routes; nothing: there is none.
   std::optional<oauth_server::OauthRooms> oauth = std::nullopt;
 };
 
@@ -53,7 +53,7 @@ class McpHost final : public wire::Handler {
     host_.refuse(error, request, responder);
   }
 
-  // The drain time is over: calls in flight are told that the gateway stops. Any Thread.
+  // Called when the drain time is over: tells calls in flight that the gateway stops. Any Thread.
   void stop() noexcept { is_stopping_.store(true, std::memory_order_relaxed); }
 
  private:

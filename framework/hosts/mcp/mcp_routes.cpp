@@ -27,7 +27,7 @@ constexpr RouteFacts messages(std::string_view path, std::string_view endpoint) 
   return {.method = "POST", .path = path, .endpoint = endpoint, .takes_all = true};
 }
 
-// What it says now.
+// A row of a document on the current state.
 constexpr RouteFacts report(std::string_view path, std::string_view endpoint) {
   return {.method = "GET",
           .path = path,

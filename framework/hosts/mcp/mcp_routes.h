@@ -1,5 +1,5 @@
-// The routes of the MCP host as a table: messages, and what the host answers beside them: the
-// service's health and version, and the documents of discovery. Constants; any Thread.
+// The table of the MCP host's routes: messages, the service's health and version, and the documents
+// of discovery. Constants; any Thread.
 #pragma once
 
 #include <span>
@@ -13,7 +13,7 @@
 
 namespace turnpike::hosts::mcp {
 
-// The objects that the handlers work with; all outlive the host.
+// The objects that the handlers use; all outlive the host.
 struct McpRooms {
   Backend& backend;
   const Discovery& discovery;

@@ -18,7 +18,7 @@ namespace {
 using base::ErrorCode;
 namespace limits = base::limits;
 
-constexpr std::uint32_t long_messages_max = 2;  // that are read at a time
+constexpr std::uint32_t long_messages_max = 2;  // read at a time
 constexpr std::uint32_t long_messages_queued_max = 64;
 constexpr std::uint32_t discovery_ttl_ms = 3'600'000;
 
@@ -48,7 +48,7 @@ std::string instructions(const ServiceName& service, Door door, ToolNames names)
              names);
 }
 
-// "application/json", with or without parameters.
+// Whether the type is "application/json", with or without parameters.
 bool is_message_type(std::string_view content_type) noexcept {
   return same_header_name(base::media_type_of(content_type), json_type);
 }
@@ -58,7 +58,7 @@ RpcError not_found(std::string_view method, Era era) {
           era == Era::modern ? 404 : 200};
 }
 
-// The cursor of a list request; null: none was sent.
+// Returns the cursor of a list request; null: none was sent.
 Result<const std::string*, RpcError> cursor_of(const Json& params) {
   const Json* const cursor = find(params, "cursor");
   if (cursor == nullptr || cursor->is_null()) return static_cast<const std::string*>(nullptr);
@@ -71,7 +71,8 @@ bool is_list(std::string_view method) noexcept {
          method == "resources/templates/list" || method == "prompts/list";
 }
 
-// An object in params that may be absent or JSON's null; null: it is something else.
+// Returns an object in params, an empty one for absent or JSON null; null: the member is not an
+// object.
 const Json* object_or_empty(const Json& params, const char* name) {
   static const Json empty = Json::object();
   const Json* const found = find(params, name);
@@ -79,7 +80,7 @@ const Json* object_or_empty(const Json& params, const char* name) {
   return found->is_object() ? found : nullptr;
 }
 
-// Refusals of the wire, of which JSON-RPC knows no more than that the request was none.
+// Maps refusals of the wire, for which JSON-RPC has only the code of an invalid request.
 RpcError error_of(const base::Error& error) {
   if (error.code == ErrorCode::gateway_overloaded) {
     return {RpcCode::internal_error, "The gateway reads too much now.", 503};
@@ -87,21 +88,21 @@ RpcError error_of(const base::Error& error) {
   return {RpcCode::invalid_request, error.message, http_status(error.code)};
 }
 
-// The credential by which the caller of a call is known. None comes to the door of payments: there
-// a call that was given up is had by the same payment, which is not charged twice.
+// Returns the credential that identifies the caller of a call. There is none at the payment
+// endpoint: there the same payment, which is not charged twice, fetches an abandoned call.
 std::string_view key_of(const Turn& turn, Door door) noexcept {
   return door == Door::payment ? std::string_view()
                                : identity::read_bearer(turn.request.headers()).token;
 }
 
-// As JSON text; empty when the client wants no progress, or takes no stream to hear of it.
+// Returns JSON text; empty: the client asked for no progress, or does not accept a stream.
 std::string progress_token(const RpcRequest& request) {
   const Json* const token = request.meta("progressToken");
   if (token == nullptr || (!token->is_string() && !token->is_number_integer())) return {};
   return takes_event_stream(request.turn.request.headers()) ? text_of(*token) : std::string();
 }
 
-// What a log names beside the method: the tool or the prompt.
+// Returns the tool or prompt that a log names besides the method.
 std::string_view named_in(const Message& message) noexcept {
   const std::string* const name = find_text(message.params, "name");
   return name == nullptr ? std::string_view() : *name;
@@ -127,7 +128,7 @@ void MessageRoutes::answer(Turn& turn, Door door) {
   answer_request(turn, door, *message);
 }
 
-// Long messages are for tools that take long arguments, which need an account.
+// Long messages are only for tools with long arguments, which need an account.
 std::uint64_t MessageRoutes::bytes_max(const Turn& turn, MeteredBody& metered, Door door) {
   const auto announced = turn.request.body_length();
   const bool is_long = !announced || *announced > limits::mcp_message_bytes_max;
@@ -136,7 +137,7 @@ std::uint64_t MessageRoutes::bytes_max(const Turn& turn, MeteredBody& metered, D
              : limits::mcp_message_bytes_max;
 }
 
-// What is long is read on the pool: a loop has others to serve meanwhile.
+// Long messages are parsed on the pool, so that the loop can serve other requests meanwhile.
 Result<Message, RpcError> MessageRoutes::parse(std::string_view body) const {
   if (body.size() <= limits::heavy_json_bytes) return read_message(body);
   std::optional<Result<Message, RpcError>> message;
@@ -156,7 +157,7 @@ Result<Message, RpcError> MessageRoutes::parse(std::string_view body) const {
 
 Result<Message, MessageRoutes::Refused> MessageRoutes::read(Turn& turn, MeteredBody& metered,
                                                             Door door) const {
-  // An Idempotency-Key is none of ours: here the key is an argument of the call.
+  // The header Idempotency-Key is ignored: here the key is an argument of the call.
   if (turn.header_problem() == "content-type" || !is_message_type(turn.content_type())) {
     return Refused{{RpcCode::invalid_request, "Content-Type must be application/json.", 415},
                    ErrorCode::request_media_type_rejected};
@@ -193,7 +194,7 @@ void MessageRoutes::answer_request(Turn& turn, Door door, const Message& message
   progress.stop();
   if (answer.ok()) return send_result(request, *answer);
   RpcError error = answer.error();
-  const bool has_left = error.code == RpcCode::request_cancelled;  // which is no error of anybody
+  const bool has_left = error.code == RpcCode::request_cancelled;  // not logged as an error
   if (!turn.record.error && !has_left) turn.record.error = ErrorCode::request_malformed;
   if (*era == Era::legacy && message.method == "resources/read" && error.data.is_object()) {
     error.code = RpcCode::resource_not_found_legacy;
@@ -201,8 +202,8 @@ void MessageRoutes::answer_request(Turn& turn, Door door, const Message& message
   send_error(turn, message.id, error);
 }
 
-// A cancellation is the only notification that has an effect. A call with another key, or one that
-// has ended, is not affected, and the sender does not learn which.
+// A cancellation is the only notification that has an effect. It does not affect a call with
+// another credential, or one that has ended, and the sender does not learn which.
 void MessageRoutes::take_notification(const RpcRequest& request) {
   const Message& message = request.message;
   if (message.method == "notifications/cancelled") {
@@ -228,7 +229,7 @@ std::optional<MessageRoutes::Challenged> MessageRoutes::judge_credentials(
                        403},
                       ErrorCode::auth_credential_conflict};
   }
-  // A tool says so in its result.
+  // A tool reports the problem in its result.
   if (request.message.method == "tools/call") return std::nullopt;
   const auto problem = parts_.executions.credential_problem(request);
   if (!problem) return std::nullopt;
@@ -353,13 +354,13 @@ void MessageRoutes::send_error(Turn& turn, std::string_view id, const RpcError& 
 
 void MessageRoutes::send(Turn& turn, int status, std::string_view json,
                          std::string_view www_authenticate) {
-  if (turn.responder.begun()) {  // progress was told
+  if (turn.responder.begun()) {  // progress was sent
     turn.record.is_whole =
         turn.responder.write(as_event(json)) && turn.responder.finish() && turn.record.is_whole;
     return;
   }
   const bool is_whole = !wants_event_stream(turn.request.headers());
-  RefusalHead head;  // of results, too: a tool's refusal is one
+  RefusalHead head;  // used for results, too: a tool's refusal is a result
   head.challenge = www_authenticate;
   head.retry_after_seconds = status == 503 ? 1 : 0;
   ReplyFields fields;

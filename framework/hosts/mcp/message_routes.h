@@ -1,6 +1,5 @@
 // MessageRoutes answers JSON-RPC messages: from the bytes of a POST to one JSON answer
-// (docs/protocols.md, "Order of refusal"). Between two messages it remembers only which calls are
-// being answered.
+// (docs/protocols.md, "Order of refusal"). Between messages it keeps only the calls in flight.
 //
 // Owned by the host; called on the fibers of all loop Threads.
 #pragma once
@@ -21,7 +20,7 @@ namespace turnpike::hosts::mcp {
 
 class MessageRoutes {
  public:
-  // All outlive the object.
+  // All parts outlive the object.
   struct Parts {
     const Features& features;
     const Executions& executions;
@@ -37,7 +36,7 @@ class MessageRoutes {
   void answer(Turn& turn, Door door);
 
  private:
-  struct Refused {  // before the message could be read
+  struct Refused {  // the message could not be read
     RpcError error;
     std::optional<base::ErrorCode> code = {};
   };
@@ -52,7 +51,7 @@ class MessageRoutes {
     base::ErrorCode code;
     std::string www_authenticate = {};
   };
-  // Why the credentials that came may not be at this door; none: they may.
+  // Returns why the credentials are refused at this endpoint; nothing: they are accepted.
   [[nodiscard]] std::optional<Challenged> judge_credentials(const RpcRequest& request) const;
   [[nodiscard]] Answer dispatch(const RpcRequest& request) const;
   [[nodiscard]] Answer list(const RpcRequest& request) const;

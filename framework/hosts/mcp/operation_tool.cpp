@@ -10,7 +10,7 @@
 namespace turnpike::hosts::mcp {
 namespace {
 
-// The JSON of the arguments as the caller wrote it.
+// Returns the JSON of the arguments exactly as the caller wrote it.
 std::string_view arguments_text(const Message& message) noexcept {
   return message.arguments.empty() ? arguments_of(message.text) : message.arguments;
 }
@@ -44,7 +44,7 @@ class ProviderTool final : public Tool {
 
  private:
   const std::shared_ptr<const registry::Program> program_;
-  const OperationTool& tool_;  // of the plugin, for good
+  const OperationTool& tool_;  // owned by the plugin, never freed
   const std::uint32_t index_;
   const registry::Operation& operation_;
   const std::string path_;

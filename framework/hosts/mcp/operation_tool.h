@@ -1,7 +1,7 @@
 // The tools that provider plugins bring for operations of their own (turnpike/provider.h,
-// OperationTool). A call of one is a call of its operation: the arguments, byte for byte, are the
-// body, and the JSON object of a success is the structured content itself. They exist only at the
-// endpoint for accounts.
+// OperationTool). A call of such a tool is a call of its operation: the arguments, byte for byte,
+// are the body, and the JSON object of a success is the structured content itself. They exist only
+// at the endpoint for accounts.
 #pragma once
 
 #include <memory>

@@ -23,7 +23,7 @@ void Progress::arm() noexcept { timer_->arm(runtime::Deadline::after_ms(interval
 void Progress::on_timer(void* object) noexcept {
   auto& progress = *static_cast<Progress*>(object);
   try {
-    // A fiber, since a client who takes nothing makes the writer wait.
+    // On a fiber of its own, since a client that does not read makes the writer wait.
     runtime::Loop::current()->spawn([&progress] { progress.notify(); });
     progress.is_writing_ = true;
     progress.written_.reset();
@@ -39,7 +39,7 @@ void Progress::notify() noexcept {
   }
   if (!is_stopped_) arm();
   is_writing_ = false;
-  written_.set();  // from here on the object may be gone
+  written_.set();  // from here on the object may be destroyed
 }
 
 void Progress::write_notification() {
@@ -59,7 +59,7 @@ void Progress::stop() noexcept {
   if (!timer_) return;
   is_stopped_ = true;
   timer_->disarm();
-  // Bounded by the patience of the wire with a client who takes nothing.
+  // The wait is bounded by the transfer timeout of the wire for a client that does not read.
   const runtime::CancelMask mask;
   if (is_writing_) static_cast<void>(written_.wait(runtime::Deadline::never()));
 }

@@ -1,6 +1,6 @@
 // Progress: sends notifications/progress to a client that asked for them, one at every interval
 // while its call lasts. The first one turns the reply into an event stream; a call that ends within
-// the first interval gets an ordinary reply. Without progress, clients give up requests, and
+// the first interval gets an ordinary reply. Without progress, clients abandon requests, and
 // proxies close connections, that are silent for too long.
 //
 // Lives on the stack of the call's fiber, whose loop writes the notifications on fibers of their
@@ -19,13 +19,13 @@ namespace turnpike::hosts::mcp {
 
 class Progress {
  public:
-  // `token`: the client's, as JSON text; empty: it did not ask.
+  // `token`: the client's, as JSON text; empty: the client did not ask for progress.
   Progress(Turn& turn, std::string token, std::uint32_t interval_ms);
   ~Progress() { stop(); }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // Nothing is written any more; waits until what is being written is.
+  // Sends no further notification; waits for the one that is being written.
   void stop() noexcept;
 
  private:

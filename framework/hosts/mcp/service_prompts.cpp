@@ -26,7 +26,7 @@ struct Prompt {
   std::string_view description;
   std::span<const PromptArgument> arguments;
   std::string_view (*steps)() noexcept;
-  std::string_view without;  // the steps when no argument came; empty: one is required
+  std::string_view without;  // the steps without arguments; empty: an argument is required
 };
 
 constexpr PromptArgument find_route_arguments[] = {
@@ -72,13 +72,13 @@ std::string render_list() {
   return "\"prompts\":" + list.dump();
 }
 
-// What is wrong with the arguments; empty: nothing.
+// Returns the problem of the arguments; empty: none.
 std::string problem_of(const Prompt& prompt, const Json& arguments) {
   for (const auto& [name, value] : arguments.items()) {
     const bool is_known = std::any_of(prompt.arguments.begin(), prompt.arguments.end(),
                                       [&name = name](const auto& one) { return name == one.name; });
     if (!is_known) return "The prompt has no argument " + name + ".";
-    if (value.is_null()) continue;  // as if left out
+    if (value.is_null()) continue;  // treated as absent
     const auto* text = value.get_ptr<const std::string*>();
     if (text == nullptr) return "The argument " + name + " must be a string.";
     if (text->size() > base::limits::mcp_prompt_argument_bytes_max) {

@@ -1,8 +1,7 @@
 // The prompts of the service: three tasks that people give to a model which has these tools. Each
-// prompt says which calls to make in which order, and what to observe: costs, and the advice on
-// repeating.
+// prompt lists the calls and their order, and what to observe: costs, and the advice on retries.
 //
-// Owned by app/, shared by both doors; immutable; any Thread.
+// Owned by app/, shared by both endpoints; immutable; any Thread.
 #pragma once
 
 #include <memory>
@@ -15,7 +14,7 @@ namespace turnpike::hosts::mcp {
 
 class ServicePrompts final : public Prompts {
  public:
-  // `names` is how texts speak of tools.
+  // `names`: the form of tool names in texts.
   explicit ServicePrompts(ToolNames names = ToolNames::dotted);
 
   Answer list(const RpcRequest& request, const std::string* cursor) const override;

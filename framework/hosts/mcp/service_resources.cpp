@@ -19,7 +19,7 @@ constexpr std::uint32_t resource_list_ttl_ms = 60'000;  // a reload may change i
 constexpr std::uint32_t readiness_ttl_ms = 10'000;      // what the catalog's documents show
 constexpr std::uint32_t fixed_ttl_ms = 3'600'000;       // a release may change it
 
-constexpr std::size_t lists_kept = 64;  // pages, of 30 kB or so
+constexpr std::size_t lists_kept = 64;  // pages, about 30 kB each
 
 constexpr std::string_view templates_members =
     R"("resourceTemplates":[{"uriTemplate":"service://capabilities/{capability_id}",)"
@@ -138,7 +138,7 @@ ServiceResources::Text ServiceResources::make_text(std::string_view uri, std::st
           std::make_shared<const std::string>(contents_of(uri, markdown_type, markdown))};
 }
 
-// What a list shows is of the program alone, so it holds as long as its installation.
+// A list shows only facts of the program, so it is valid as long as its installation.
 Answer ServiceResources::list(const RpcRequest& request, const std::string* cursor) const {
   const auto view = backend_.view();
   if (cursor != nullptr && view == nullptr) return no_registry(request);

@@ -1,12 +1,12 @@
 // The resources of the service: the catalog, a page or a capability at a time, and texts that a
-// model needs to use it well. All are public and cost nothing; each says the same as the HTTP route
-// or file that it stands for.
+// model needs to use it well. All are public and free of charge; each has the content of the
+// corresponding HTTP route or file.
 //
 //   service://capabilities{?limit,cursor,provider_key,method,q}   a page of the catalog
 //   service://capabilities/{capability_id}                        one capability in full
 //   service://docs/registry, /paying, /errors                     Markdown
 //
-// Owned by app/, shared by both doors; called on the fibers of all loop Threads, does not wait.
+// Owned by app/, shared by both endpoints; called on the fibers of all loop Threads, does not wait.
 #pragma once
 
 #include <array>
@@ -26,16 +26,16 @@ namespace turnpike::hosts::mcp {
 
 class ServiceResources final : public Resources {
  public:
-  static constexpr std::uint32_t page_resources_max = 100;  // beside the texts, on the first page
+  static constexpr std::uint32_t page_resources_max = 100;  // besides the texts on the first page
 
-  // Both outlive the object. A page of the catalog is no longer than `page_bytes_max`, but for one
-  // entry; `names` is how texts speak of tools.
+  // Both references outlive the object. A page of the catalog is at most `page_bytes_max` long,
+  // unless a single entry is longer. `names`: the form of tool names in texts.
   ServiceResources(Backend& backend, const Clock& clock,
                    std::uint64_t page_bytes_max = base::limits::mcp_reply_bytes_max,
                    ToolNames names = ToolNames::dotted);
 
-  // The texts and the catalog first, then every capability; cursors are the catalog's. A page is
-  // rendered once for each installation.
+  // Lists the texts and the catalog first, then every capability; cursors are the catalog's. A page
+  // is rendered once for each installation.
   Answer list(const RpcRequest& request, const std::string* cursor) const override;
   Answer templates(const RpcRequest& request, const std::string* cursor) const override;
   Answer read(const RpcRequest& request, const std::string& uri) const override;
@@ -60,7 +60,7 @@ class ServiceResources final : public Resources {
   const Clock& clock_;
   const std::uint64_t page_bytes_max_;
   const std::array<Text, 3> texts_;
-  mutable catalog::RenderingCache lists_;  // pages of the list, of the generations they are of
+  mutable catalog::RenderingCache lists_;  // pages of the list, by generation
 };
 
 }  // namespace turnpike::hosts::mcp

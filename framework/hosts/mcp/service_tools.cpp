@@ -20,7 +20,7 @@ Card text_schema(std::string_view description) {
   return {{"type", "string"}, {"description", description}};
 }
 
-// What the catalog's own documents become.
+// Turns a document of the catalog into a resource or tool result.
 Answer document_result(const RpcRequest& request,
                        const Result<catalog::Document, base::Error>& document) {
   if (!document.ok()) return refused_by_query(request, document.error());
@@ -150,8 +150,8 @@ class CapabilityGet final : public Tool {
   const Executions& executions_;
 };
 
-// Runs any route, or, as the one for reading, those of GET alone: then hosts that ask people before
-// what may change something need not ask.
+// Runs any route, or, as the reading tool, only GET routes: MCP hosts that ask people before a tool
+// may change something need not ask for that one.
 class RouteTool final : public Tool {
  public:
   enum class Kind : std::uint8_t { execute, read };
@@ -221,7 +221,7 @@ Card RouteTool::card(Door door) const {
   return card;
 }
 
-// `body_text` is the JSON of the argument `body`, as it was written.
+// `body_text`: the JSON of the argument `body`, exactly as the caller wrote it.
 void RouteTool::read_body(Arguments& arguments, std::string_view body_text, RouteAsk& ask) {
   const Json* const body = arguments.given("body");
   const bool is_json = body != nullptr && !body->is_string();

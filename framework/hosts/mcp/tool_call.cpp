@@ -22,7 +22,7 @@ using nlohmann::json;
 
 constexpr std::int64_t exact_in_double = std::int64_t{1} << 53;
 
-using base::append_percent_encoded;  // so that no value is taken for the `:free` suffix either
+using base::append_percent_encoded;  // also keeps values from being read as `:free`
 
 std::string listed(const std::vector<std::string>& names) {
   std::string out;
@@ -30,7 +30,7 @@ std::string listed(const std::vector<std::string>& names) {
   return out;
 }
 
-// What an argument should have been.
+// The problem of an argument, and its fix.
 struct Fault {
   std::string problem;
   std::string fix;
@@ -41,7 +41,7 @@ Fault wrong_type(const json& value, std::string fix) {
   return {std::string("has the type ") + value.type_name(), std::move(fix)};
 }
 
-// The text that a value has in a query.
+// Renders the text of a value in a query.
 struct QueryText {
   const json& value;
 
@@ -127,7 +127,7 @@ class ToolCallReader {
     const auto found = arguments_.find(name);
     return found == arguments_.end() || found->is_null() ? nullptr : &*found;
   }
-  // A string that is there, or null; what is no string is reported.
+  // Returns a string argument, or null; reports a value that is not a string.
   const std::string* given_text(std::string_view name) {
     const json* const value = given(name);
     if (value == nullptr) return nullptr;
@@ -222,7 +222,8 @@ void ToolCallReader::read_path() {
   if (tool_.is_free) call_.path += ":free";
 }
 
-// A value may be a literal of a narrower route, which is another operation, at another price.
+// A value may equal a literal of a more specific route, which is another operation at another
+// price.
 void ToolCallReader::check_path() {
   constexpr std::size_t bytes_max = base::limits::request_path_bytes_max;
   if (call_.path.size() > bytes_max) {
@@ -268,7 +269,7 @@ void ToolCallReader::read_query() {
   check_query(mistyped);
 }
 
-// Commas between the items of a list stand as they are (OpenAPI: style form, not exploded).
+// Commas between the items of a list are not encoded (OpenAPI: style form, not exploded).
 void ToolCallReader::append_pair(const registry::QueryParameter& parameter, std::string_view text) {
   if (!call_.query.empty()) call_.query += '&';
   append_percent_encoded(call_.query, parameter.name);
@@ -285,7 +286,7 @@ void ToolCallReader::append_pair(const registry::QueryParameter& parameter, std:
   append_percent_encoded(call_.query, text);
 }
 
-// What was left out for its type is not missing, and says nothing about rules.
+// A parameter that was dropped for its type is not missing, and rules about it are not checked.
 void ToolCallReader::check_query(const std::vector<std::string_view>& mistyped) {
   constexpr std::string_view prefix = "query.";
   for (base::FieldProblem& problem : registry::check_query(query_, call_.query)) {
@@ -333,10 +334,10 @@ void ToolCallReader::read_body() {
                              wrong_type(*value, "give the text of the body as a string"));
     }
   } else if (text == nullptr) {
-    body = body_text_;  // a number is more than what we would write for it
+    body = body_text_;  // re-rendering could change a number
   } else if (static const auto whole = base::JsonPointer::parse("");
              !body.empty() && base::point(body, *whole) == base::Pointed::malformed) {
-    // Models often send JSON as text, and it is also the way to send numbers as they are written.
+    // Models often send JSON as text; text also preserves numbers exactly.
     return report_argument(registry::body_argument,
                            {"is a string that holds no JSON", "give a JSON value"});
   }

@@ -14,7 +14,7 @@ using base::Error;
 using base::ErrorCode;
 using runtime::Deadline;
 
-// Nobody's leaving ends it, since others may wait for it.
+// The fetch is not cancelled when a waiting request ends, since others may wait for it.
 class FetchCall final : public Call {
  public:
   explicit FetchCall(Deadline deadline) noexcept : deadline_(deadline) {}
@@ -31,7 +31,8 @@ class FetchCall final : public Call {
   const Deadline deadline_;
 };
 
-// application/json, or a type of JSON's own kind (RFC 6839 section 3.1), whatever its parameters.
+// Whether the type is application/json or has the suffix "+json" (RFC 6839 section 3.1), with any
+// parameters.
 bool is_json(std::string_view content_type) noexcept {
   std::string_view type = content_type.substr(0, content_type.find(';'));
   type = type.substr(0, type.find_last_not_of(" \t") + 1);
@@ -62,7 +63,7 @@ class DocumentSink final : public HttpSink {
   }
 
   [[nodiscard]] const oauth::FetchedDocument& document() const noexcept { return document_; }
-  // Why the answer was not read on; empty: for nothing in its head.
+  // Returns why the answer was not read further; empty: its head has no problem.
   [[nodiscard]] std::string problem() const {
     if (status_ != 0 && status_ != 200) {
       return "the answer was " + std::to_string(status_) + ", not 200";
@@ -76,7 +77,7 @@ class DocumentSink final : public HttpSink {
   bool is_of_other_type_ = false;
 };
 
-// No more than a stranger may learn of the network here.
+// The text reveals no more of the network than an unauthenticated client may learn.
 std::string problem_of(const Failure& failure) {
   switch (failure.kind) {
     case FailureKind::timeout:
@@ -116,7 +117,7 @@ Error too_many() {
 
 ClientDocuments::Learned ClientDocuments::learn(const std::string& client_id) {
   if (!oauth::is_document_id(client_id)) return Unit{};
-  // Its outcome is for all who wait, so the first of them to leave does not end it.
+  // The outcome is for all waiting requests, so cancelling the first one does not end the fetch.
   const runtime::CancelMask mask;
   std::shared_ptr<Fetch> fetch;
   bool is_first = false;
@@ -132,7 +133,7 @@ ClientDocuments::Learned ClientDocuments::learn(const std::string& client_id) {
     (void)fetch->ended.wait(Deadline::never());
     return fetch->learned ? *fetch->learned : Learned(too_many());
   }
-  // Also when memory was short: nobody waits for good.
+  // Ends the fetch also when memory is exhausted, so that no request waits forever.
   struct Ending {
     ClientDocuments& documents;
     const std::string& client_id;

@@ -1,8 +1,8 @@
 // ClientDocuments: fetches the documents by which clients describe themselves
-// (oauth/client_document.h), where an authorization request names one that is not known or too old.
-// A fetch waits on the fiber of that request and holds neither a thread of the pool nor a session
-// of the database meanwhile. Whoever asks for a document that is on its way waits for that one.
-// Nothing that fails is remembered.
+// (oauth/client_document.h), when an authorization request names a document that is unknown or too
+// old. A fetch waits on the fiber of that request, and holds neither a thread of the pool nor a
+// database session meanwhile. Concurrent requests for one document share a fetch. Failures are not
+// cached.
 //
 // Owned by app/, outlives the hosts; called on the fibers of all loop Threads, suspends them.
 #pragma once
@@ -29,7 +29,8 @@ class ClientDocuments {
   static constexpr std::int64_t fetch_ms_max = 5'000;
   static constexpr std::size_t fetches_max = 64;  // at a time
 
-  // All outlive it. `http` keeps to public addresses unless it is told otherwise.
+  // All parts outlive the object. `http` connects to public addresses only, unless configured
+  // otherwise.
   struct Parts {
     oauth::Server& server;
     const account::PooledPeople& people;
@@ -37,20 +38,20 @@ class ClientDocuments {
   };
   explicit ClientDocuments(const Parts& parts) : parts_(parts) {}
 
-  // When it returns, Server::authorize() knows what there is to know of the client. The error is
-  // for the person whose browser came: why the document cannot be had, or is none.
+  // After success Server::authorize() knows the client's document. The error is for the person
+  // whose browser sent the request: why the document cannot be fetched, or is invalid.
   [[nodiscard]] Result<Unit, base::Error> learn(const std::string& client_id);
 
  private:
   using Learned = Result<Unit, base::Error>;
   struct Fetch {
     runtime::Event ended;
-    std::optional<Learned> learned;  // once ended
+    std::optional<Learned> learned;  // set when the fetch ends
   };
   [[nodiscard]] Learned learn_alone(const std::string& client_id);
 
   const Parts parts_;
-  std::mutex mutex_;  // guards the map alone
+  std::mutex mutex_;  // guards only the map
   std::map<std::string, std::shared_ptr<Fetch>> under_way_;
 };
 

@@ -15,7 +15,8 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t parameters_max = 32;
 constexpr std::uint64_t form_bytes_max = 16'384;
 
-// RFC 7591 section 3.2.1: all that was registered, and what took the place of what was asked.
+// RFC 7591 section 3.2.1: the reply has all registered metadata, including values that replaced
+// requested ones.
 std::string registration_json(const oauth::Client& client) {
   Json body = {{"client_id", client.id},
                {"client_id_issued_at", client.created_at_ms / 1'000},
@@ -79,7 +80,7 @@ void exchange(const OauthRooms& rooms, Turn& turn, const Asked& asked) {
   turn.reply({.body = body});
 }
 
-// RFC 7009 section 2.2: 200 whether there was such a token or not.
+// RFC 7009 section 2.2: 200 whether or not the token existed.
 void revoke(const OauthRooms& rooms, Turn& turn, const Asked& asked) {
   const auto revoked = rooms.people.ask([&] {
     return rooms.server.revoke(asked.form.find("token").value_or(""),

@@ -1,6 +1,6 @@
-// The routes of the authorization server, which stand on the MCP host (docs/protocols.md, "OAuth").
-// Clients call three of them; the fourth is where they send the browser of a person, who goes on
-// from there to the consent page of the web host. Constants; any Thread.
+// The routes of the authorization server, which belong to the MCP host (docs/protocols.md,
+// "OAuth"). Clients call three of them; to the fourth they send the browser of a person, which is
+// then redirected to the consent page of the web host. Constants; any Thread.
 #pragma once
 
 #include <span>
@@ -12,7 +12,7 @@
 
 namespace turnpike::hosts::oauth_server {
 
-// The objects that the handlers work with; all outlive the host.
+// The objects that the handlers use; all outlive the host.
 struct OauthRooms {
   oauth::Server& server;
   const account::PooledPeople& people;

@@ -21,7 +21,7 @@ using identity::Authority;
 
 constexpr std::uint32_t console_threads_max = 2;
 constexpr std::uint32_t console_queued_max = 16;
-// Credentials cannot be guessed; whoever tries is slowed and counted all the same.
+// Credentials cannot be guessed; attempts are throttled and counted all the same.
 constexpr identity::TryBound console_tries{"console", 60'000, 10};
 constexpr std::string_view credential_method = "operator_credential";
 
@@ -51,9 +51,10 @@ std::string_view header_of(const Turn& turn, std::string_view name) {
   return {};
 }
 
-// The listener has no URL of its own: it is reached by its address, a tunnel's port, or a name that
-// stands for it. A page of it has the origin under which the browser asked for it. A page of
-// another site that has its name point here is no danger: the browser sends it no cookie of ours.
+// Whether the request came from a page of this listener. The listener has no configured URL:
+// operators reach it by its address, a tunnel's port, or a DNS name. Its pages therefore have the
+// origin under which the browser requested them. Another site whose name resolves to this listener
+// is no danger: the browser sends it no cookie of ours.
 bool is_from_this_listener(const Turn& turn) {
   const bool is_https = header_of(turn, "Origin").starts_with("https://");
   const std::string own =
@@ -67,7 +68,7 @@ Error authority_missing(Authority needed) {
               std::string(identity::name_of(needed)) + "."};
 }
 
-// Where a sign-in leads back: pages of the console alone.
+// Returns the page to open after a sign-in: only pages of the console are accepted.
 std::string return_path(std::string_view text) {
   const bool is_page = text == console_path || text.starts_with("/console/");
   const bool is_known = is_page && !text.starts_with(console_login_path) && Location::read(text);
@@ -103,8 +104,8 @@ Console::Console(const ConsoleParts& parts, const Shared& shared)
     : parts_(parts),
       shared_(shared),
       user_(shared.pool.add_user("console", console_threads_max, console_queued_max)),
-      // Browsers keep no Secure cookie of a listener without TLS, so it has none, and goes without
-      // the prefix that promises it.
+      // Browsers reject a Secure cookie from a listener without TLS, so this cookie is not Secure
+      // and has no prefix that promises it.
       cookie_({.name = "turnpike_console",
                .is_secure = false,
                .same_site = SameSite::strict,
@@ -113,7 +114,7 @@ Console::Console(const ConsoleParts& parts, const Shared& shared)
       sessions_(shared.clock, shared.random),
       pace_(shared.metrics, shared.clock.monotonic_ns()) {}
 
-// Runs `work`, which returns a Result, to its end.
+// Runs `work`, which returns a Result, to completion.
 template <class F>
 auto Console::ask(F&& work) const -> std::invoke_result_t<F> {
   using Answer = std::invoke_result_t<F>;
@@ -121,7 +122,7 @@ auto Console::ask(F&& work) const -> std::invoke_result_t<F> {
   const bool is_run = shared_.pool.run_to_end(user_, [&]() noexcept {
     try {
       answer.emplace(work());
-    } catch (const std::exception&) {  // memory exhaustion, or a defect of a layout
+    } catch (const std::exception&) {  // memory exhaustion, or a defective layout
       answer.emplace(Error{ErrorCode::gateway_internal, "The page could not be made."});
     }
   });
@@ -202,7 +203,8 @@ site::Frame Console::frame_of(std::string_view title, std::string_view place,
 void Console::show(const ConsolePage& page, Turn& turn, const Asked& asked) const {
   const auto visitor = visitor_of(turn);
   if (!visitor) return;
-  // Facts of the program and the board are those of the loop, so they are read before the pool.
+  // Facts of the program and the board belong to the loop, so they are read before work moves to
+  // the pool.
   ConsoleLook look{parts_,
                    shared_.metrics,
                    shared_.corrections,

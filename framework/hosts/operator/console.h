@@ -1,7 +1,7 @@
-// Console: the pages of the operator console (docs/operating.md, "The console"). It stands on the
-// operator listener alone. An operator credential with the authority `console.read` opens a session
-// of its own, whose cookie is sent to /console and nowhere else; a page is made on the blocking
-// pool, on a small share of it, so that no number of readers takes threads from calls.
+// Console: the pages of the operator console (docs/operating.md, "The console"), on the operator
+// listener only. An operator credential with the authority `console.read` opens a session, whose
+// cookie is sent to /console only. Pages are rendered on a small share of the blocking pool, so
+// that many readers cannot take threads from calls.
 //
 // Owned by OperatorHost; called on the fibers of all loop Threads, waits for the pool.
 #pragma once
@@ -42,7 +42,7 @@
 
 namespace turnpike::hosts::operators {
 
-// What pages are made of; all outlive the console.
+// The sources of the pages; all outlive the console.
 struct ConsoleParts {
   const Pages& pages;
   Backend& backend;
@@ -57,7 +57,7 @@ struct ConsoleParts {
   registry::ManifestStore& manifest;
 };
 
-// The operator in front of a page.
+// The operator who views a page.
 struct Visitor {
   identity::Operator who;
   Caller principal;
@@ -68,7 +68,7 @@ struct Visitor {
   }
 };
 
-// One look at a page: what is known before the stores are asked.
+// The facts for rendering one page that are known before the stores are asked.
 struct ConsoleLook {
   const ConsoleParts& parts;
   const base::Metrics& metrics;
@@ -85,15 +85,15 @@ struct ConsoleLook {
   [[nodiscard]] std::int64_t today() const noexcept { return facts.now_ms / 86'400'000; }
 };
 
-// A page: `fill` asks the stores and gives the layout its values. It is called on the pool.
+// A page: `fill` asks the stores and sets the values of the layout. It is called on the pool.
 struct ConsolePage {
   std::string_view title;
-  std::string_view place;  // in the navigation: "/console/ledger"
+  std::string_view place;  // navigation entry: "/console/ledger"
   std::string_view layout;
   std::optional<base::Error> (*fill)(const ConsoleLook& look, site::Slots slots);
 };
 
-// Refusals as pages of the console.
+// Renders refusals as pages of the console.
 class ConsoleRefusals final : public RefusalPages {
  public:
   explicit ConsoleRefusals(const Pages& pages) noexcept : pages_(pages) {}
@@ -106,7 +106,7 @@ class ConsoleRefusals final : public RefusalPages {
 
 class Console {
  public:
-  // Besides: what the routes of the host have, too.
+  // The objects that the console shares with the other routes of the host.
   struct Shared {
     identity::Operators& operators;
     ledger::CorrectionStore& corrections;
@@ -124,8 +124,8 @@ class Console {
 
   void show(const ConsolePage& page, Turn& turn, const Asked& asked) const;
 
-  // A form: what it says is done by `act`, a route of the host, with its body as JSON; then the
-  // browser goes on to `back`. The operator needs the authority of that route.
+  // Handles a form: passes its fields as a JSON body to `act`, a route of the host, then redirects
+  // the browser to `back`. The operator needs the authority of that route.
   using Act = Result<std::string, base::Error> (*)(const Console& console, Turn& turn,
                                                    const Asked& asked);
   void take_form(identity::Authority authority, Act act, std::string_view back, Turn& turn,
@@ -136,11 +136,11 @@ class Console {
   void sign_out(Turn& turn, const Asked& asked) const;
 
  private:
-  // Nothing: they were sent to sign in, or refused.
+  // Nothing: the request was redirected to the sign-in page, or refused.
   [[nodiscard]] std::optional<Visitor> visitor_of(Turn& turn) const;
   [[nodiscard]] std::optional<std::string> token_of(const Turn& turn) const;
-  // Whether the form came from a page of this listener with the visitor's token; else it is
-  // refused.
+  // Whether the form came from a page of this listener with the visitor's token; otherwise the
+  // request is refused.
   [[nodiscard]] bool is_own_form(Turn& turn, const Asked& asked, const Visitor& visitor) const;
   void send_to_login(Turn& turn, bool had_session) const;
   void refuse(Turn& turn, const base::Error& error) const;
@@ -162,10 +162,10 @@ class Console {
 inline constexpr std::string_view console_path = "/console";
 inline constexpr std::string_view console_login_path = "/console/login";
 
-// The rows, in the order in which they are tried.
+// The rows, in matching order.
 std::span<const Route<Console>> console_routes() noexcept;
 
-// The pages (console_*.cpp). Each says in its own file what it reads.
+// The pages (console_*.cpp). The head of each file says what its page reads.
 std::optional<base::Error> fill_overview(const ConsoleLook& look, site::Slots slots);
 std::optional<base::Error> fill_providers(const ConsoleLook& look, site::Slots slots);
 std::optional<base::Error> fill_revenue(const ConsoleLook& look, site::Slots slots);

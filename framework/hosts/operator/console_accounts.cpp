@@ -1,5 +1,5 @@
-// Accounts: found by name, id or the prefix of a key, and what an operator may know of one. Keys
-// are shown by their prefixes; nothing that is shown lets anybody act for a caller.
+// Accounts: search by name, id or key prefix, and the facts of an account that an operator may see.
+// Keys are shown by their prefixes; no shown value lets an operator act for a caller.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -138,7 +138,7 @@ std::optional<Error> show_allocations(const ConsoleLook& look, const std::string
 
 std::optional<Error> show_calls(const ConsoleLook& look, const std::string& id,
                                 site::Slots slots) {
-  // A call is seen once it has its position, which the newest may not have yet.
+  // A call is visible once it has its position, which the newest calls may not have yet.
   for (int step = 0; step < catch_up_steps_max; ++step) {
     const auto has_more = look.parts.usage.catch_up();
     if (!has_more.ok()) return has_more.error();

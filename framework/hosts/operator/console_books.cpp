@@ -1,5 +1,5 @@
-// Revenue and ledger: what the books say as a whole. The sums of usage are those of the index, so
-// the last seconds may be missing.
+// Revenue and ledger: totals of the books. The sums of usage come from the index, so the last
+// seconds may be missing.
 #include <algorithm>
 #include <cstdlib>
 #include <map>
@@ -104,8 +104,8 @@ void show_lanes(const ConsoleLook& look, site::Slots slots) {
   slots.show_if(!lanes.empty(), "HAS_LANE");
 }
 
-// What lanes with a currency of their own were paid, as their plugins count it (framework/sdk/
-// README.md): by currency, the calls and the smallest units.
+// Payments to lanes with a currency of their own, as their plugins count them
+// (framework/sdk/README.md): by currency, the calls and the smallest units.
 struct Paid {
   std::int64_t calls = 0;
   std::int64_t units = 0;

@@ -1,4 +1,4 @@
-// Overview and errors: from the metrics, the health and the warnings of this process.
+// Overview and errors, from the metrics, the health and the warnings of this process.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -71,7 +71,7 @@ std::string label_of(const Reading& reading, const char* name) {
   return found == reading.labels.end() ? std::string() : found->second;
 }
 
-// The readings that were counted at all, most first.
+// The readings above 0, largest first.
 std::vector<Reading> counted(std::vector<Reading> readings) {
   std::erase_if(readings, [](const Reading& reading) { return reading.value <= 0; });
   std::stable_sort(readings.begin(), readings.end(), [](const Reading& one, const Reading& other) {

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t ns_per_ms = 1'000'000;
 constexpr std::int64_t window_ns = 300'000 * ns_per_ms;
-constexpr std::int64_t step_ns = 5'000 * ns_per_ms;  // between two looks that are kept
+constexpr std::int64_t step_ns = 5'000 * ns_per_ms;  // between two kept samples
 
 }  // namespace
 
@@ -22,7 +22,7 @@ std::optional<double> quantile_of(const std::vector<std::pair<double, double>>& 
   double before = 0;
   for (const auto& [upper, count] : buckets) {
     if (count >= rank) {
-      if (std::isinf(upper)) return lower;  // no more is known of it
+      if (std::isinf(upper)) return lower;  // the bucket has no upper bound
       const double within = count > before ? (rank - before) / (count - before) : 1;
       return lower + (upper - lower) * within;
     }

@@ -1,6 +1,6 @@
-// Pace: how calls go of late, from the metrics of this process: how many a second, how many of them
-// well, and how long they take. Each look is compared with an earlier one, of up to five minutes
-// ago, or with the start of the process, so nothing has to count in between.
+// Pace: the recent rate, success and latency of calls, from the metrics of this process. Each
+// sample is compared with an earlier one, up to five minutes old, or with the start of the process,
+// so that no counting is needed in between.
 //
 // Owned by Console; safe for concurrent use by all loop Threads.
 #pragma once
@@ -17,10 +17,10 @@
 namespace turnpike::hosts::operators {
 
 struct PaceNow {
-  std::int64_t span_ms = 0;  // that the figures are of
+  std::int64_t span_ms = 0;  // the time that the figures cover
   double calls_per_second = 0;
   double good = 0;  // calls that their provider answered
-  double bad = 0;   // that failed for the provider's or our own fault
+  double bad = 0;   // failed, by the provider's or our fault
   std::optional<double> p50_ms;  // nothing: there was no call
   std::optional<double> p99_ms;
 };
@@ -36,16 +36,17 @@ class Pace {
     double calls = 0;
     double good = 0;
     double bad = 0;
-    std::vector<std::pair<double, double>> buckets;  // seconds, and how many up to them
+    std::vector<std::pair<double, double>> buckets;  // upper bound in seconds, cumulative count
   };
   [[nodiscard]] Counts count(std::int64_t now_ns) const;
 
   const base::Metrics& metrics_;
   std::mutex mutex_;
-  std::deque<Counts> looks_;  // oldest first; the first is the start until it is too old
+  std::deque<Counts> looks_;  // oldest first; initially the process start
 };
 
-// The quantile of a histogram, as if what is in a bucket were spread evenly; nothing: it is empty.
+// Returns the quantile of a histogram, interpolated linearly within a bucket; nothing: the
+// histogram is empty.
 std::optional<double> quantile_of(const std::vector<std::pair<double, double>>& buckets,
                                   double quantile);
 

@@ -1,4 +1,5 @@
-// Providers and sweeps: from the board, the newest book of the evidence, and the operators' words.
+// Providers and sweeps: from the board, the newest round of the evidence, and operators'
+// statements.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -49,7 +50,7 @@ void show_provider(const ConsoleLook& look, const registry::Provider& provider,
   row.set("OBSERVED", time_text(base::parse_rfc3339(observed).value_or(0)));
 }
 
-// The looks that were made today, of those that the day may have.
+// The probes made today, of the daily budget.
 void show_budgets(const ConsoleLook& look, const status::NewestRound& newest, site::Slots slots) {
   const auto targets = status::read_target_set(newest.targets);
   const auto book = status::Book::read(newest.book);

@@ -1,4 +1,4 @@
-// Generations: what was installed when, what was refused, and how two programs differ.
+// Generations: their installations and refusals, and the differences of two programs.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -34,7 +34,7 @@ void show_news(const ConsoleLook& look, site::Slots slots) {
   show_lines(news.notes, "NOTE", slots);
 }
 
-// A value of a definition on little room; nothing where it is not there.
+// Returns a shortened value of a definition; nothing where it is missing.
 std::string value_text(const nlohmann::json& value) {
   constexpr std::size_t bytes_max = 300;
   if (value.is_discarded()) return "nothing";

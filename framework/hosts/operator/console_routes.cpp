@@ -1,5 +1,5 @@
-// The rows of the console. Pages are for whoever is signed in to it, which each handler sees to; a
-// form does what a route below /internal/v1 does, by its function and under its authority.
+// The rows of the console. Each handler checks that the visitor is signed in. A form does the work
+// of a route below /internal/v1, by that route's function and under its authority.
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -82,13 +82,14 @@ std::string field(const Asked& asked, std::string_view name) {
   return asked.form.find(name).value_or("");
 }
 
-// Browsers write "2027-01-31T18:00", in the time zone that the form names: UTC.
+// Converts "2027-01-31T18:00", as browsers send it, into a time in UTC, which the form names as its
+// time zone.
 std::string time_of(const std::string& text) {
   constexpr std::size_t to_the_minute = 16;
   return text.size() == to_the_minute ? text + ":00Z" : text;
 }
 
-// The request as the route of the API would have got it.
+// Returns the request as the API route would receive it.
 Asked with_body(const Asked& asked, std::string id, const std::string& body) {
   Asked said = asked;
   if (!id.empty()) said.parameters[0] = std::move(id);

@@ -1,8 +1,8 @@
-// ConsoleSessions: who is signed in to the operator console. A session is begun with an operator
-// credential and says no more than which: whether that still holds, and what it may do, is asked of
-// the store with every page. They live in the memory of this process alone. The listener is this
-// node's, so no other node needs to know them, and nothing is left to steal from a database or a
-// backup; a restart signs everybody out.
+// ConsoleSessions: the sessions of the operator console. A session is opened with an operator
+// credential and stores only its digest: whether the credential is still valid, and its
+// authorities, are read from the store for every page. Sessions live only in the memory of this
+// process. The listener belongs to this node, so no other node needs them, and they cannot be
+// stolen from a database or a backup; a restart ends all sessions.
 //
 // Owned by Console; safe for concurrent use by all loop Threads. Takes a lock and never waits for
 // anything else.
@@ -23,14 +23,14 @@
 namespace turnpike::hosts::operators {
 
 struct ConsoleLimits {
-  std::int64_t idle_ms = 30 * 60'000;         // without a page for so long it ends
-  std::int64_t whole_ms = 12 * 60 * 60'000;   // and in any case after this
-  std::size_t sessions_max = 64;              // beyond it the one that was idle longest ends
+  std::int64_t idle_ms = 30 * 60'000;         // idle timeout
+  std::int64_t whole_ms = 12 * 60 * 60'000;   // total lifetime
+  std::size_t sessions_max = 64;              // beyond it the longest idle session ends
 };
 
 struct ConsoleSession {
-  crypto::Sha256 credential{};  // digest of the credential that it was begun with
-  std::string page_token;       // which forms of its pages bring along
+  crypto::Sha256 credential{};  // digest of its operator credential
+  std::string page_token;       // sent with the forms of its pages
 };
 
 class ConsoleSessions {
@@ -38,9 +38,9 @@ class ConsoleSessions {
   ConsoleSessions(const Clock& clock, Random& random, const ConsoleLimits& limits = {})
       : clock_(clock), random_(random), limits_(limits) {}
 
-  // The token of the cookie: 256 random bits. Its digest alone is kept.
+  // Returns the token for the cookie: 256 random bits. Only its digest is kept.
   [[nodiscard]] std::string begin(const crypto::Sha256& credential);
-  // Nothing: there is none, or it has ended. One that is found is no longer idle.
+  // Nothing: there is no such session, or it has ended. Finding a session resets its idle time.
   [[nodiscard]] std::optional<ConsoleSession> find(std::string_view token);
   void end(std::string_view token);
   [[nodiscard]] std::size_t count() const;

@@ -72,7 +72,7 @@ site::Markup bars(std::span<const std::pair<std::string, std::int64_t>> values,
   std::size_t at = 0;
   for (const auto& [day, value] : values) {
     const std::int64_t tall = std::max<std::int64_t>(
-        value * height / most, value > 0 ? 2 : 1);  // a day of nothing still has its place
+        value * height / most, value > 0 ? 2 : 1);  // zero is still visible
     svg += "<rect x=\"" + std::to_string(at * step) + "\" y=\"" + std::to_string(81 - tall) +
            "\" width=\"" + std::to_string(step - 4) + "\" height=\"" + std::to_string(tall) +
            "\"" + (value == 0 ? " class=\"unknown\"" : "") + "><title>";

@@ -36,7 +36,8 @@ Result<std::string, Error> bearer_token(Headers headers) {
   return Error{ErrorCode::auth_credential_invalid, "The operator credential is not valid."};
 }
 
-// Not begun, or begun and not over in time: either way the same request may be sent again.
+// The work was not started, or did not end in time: in both cases the request may be retried
+// unchanged.
 Error late(ErrorCode code) {
   return {code, "The store did not answer in time: repeat it under the same Idempotency-Key.", 1};
 }

@@ -1,7 +1,7 @@
 // CorrectionRoute: POST /internal/v1/billing-accounts/{billing_account_id}/usage/
 // {original_message_id}/corrections (docs/interface.md, "Routes of the operator host"). An operator
-// with the authority `usage.correct` gives Credits back for a call that was charged; the reply is a
-// durable receipt, and the same one again for the same request under the same Idempotency-Key.
+// with the authority `usage.correct` refunds Credits of a charged call. The reply is a durable
+// receipt; a retry of the same request under the same Idempotency-Key gets the same receipt.
 //
 // Owned by OperatorHost; called on the fibers of all loop Threads, waits for the blocking pool.
 #pragma once
@@ -19,7 +19,7 @@
 
 namespace turnpike::hosts::operators {
 
-// The correction that a body asks for; the rest of the request is left empty.
+// Reads the correction in a body; the other members of the request stay empty.
 Result<ledger::CorrectionRequest, base::Error> read_correction(std::string_view json);
 std::string receipt_json(const ledger::Correction& correction);
 
@@ -33,11 +33,11 @@ class CorrectionRoute {
   };
   explicit CorrectionRoute(const Parts& parts);
 
-  // Whose credential it is.
+  // Returns the owner of the credential.
   [[nodiscard]] Result<Caller, base::Error> authenticate(Headers headers) const;
 
-  // The receipt as JSON. The path names account and message; the table of the host has seen to the
-  // rest.
+  // Returns the receipt as JSON. The path names account and message; the host's table has checked
+  // the rest of the request.
   [[nodiscard]] Result<std::string, base::Error> answer(const Asked& asked,
                                                         std::string_view idempotency_key) const;
 

@@ -38,7 +38,7 @@ void correct(const OperatorRooms& rooms, Turn& turn, const Asked& asked) {
   }
 }
 
-// A row for a word on the status.
+// The handler of a row that changes the status.
 using StatusAnswer = StatusRoute::Document (StatusRoute::*)(Turn&, const Asked&) const;
 template <StatusAnswer answer>
 void say(const OperatorRooms& rooms, Turn& turn, const Asked& asked) {

@@ -1,8 +1,8 @@
-// OperatorHost: what the people who run the gateway see and do, on a listener of its own that must
-// not be reachable from outside: `/metrics` (Prometheus text), `/debug/fibers` (what every request
-// waits for, and how long), `/healthz`, and below `/internal/v1`, for operator credentials, the
-// corrections of usage (correction_route.h) and words on the status (status_route.h); below
-// `/console`, pages for operators (console.h).
+// OperatorHost: the host for operators, on a listener of its own that must not be reachable from
+// outside: `/metrics` (Prometheus text), `/debug/fibers` (what every request waits for, and how
+// long), `/healthz`; below `/internal/v1`, for operator credentials, corrections of usage
+// (correction_route.h) and statements about the status (status_route.h); below `/console`, pages
+// for operators (console.h).
 //
 // Owned by app/, given to wire::Server as a handler; called on the fibers of all loop Threads.
 #pragma once
@@ -19,7 +19,7 @@
 
 namespace turnpike::hosts::operators {
 
-// All outlive the host.
+// All parts outlive the host.
 struct OperatorHostParts {
   runtime::Runtime& runtime;
   const base::Metrics& metrics;
@@ -33,7 +33,7 @@ struct OperatorHostParts {
   AccessLog& access_log;
 };
 
-// The objects that the handlers work with.
+// The objects that the handlers use.
 struct OperatorRooms {
   runtime::Runtime& runtime;
   const base::Metrics& metrics;

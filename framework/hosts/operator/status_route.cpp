@@ -16,7 +16,7 @@ constexpr std::uint32_t status_threads_max = 2;
 constexpr std::uint32_t status_queued_max = 64;
 constexpr std::int64_t status_timeout_ms = 5'000;
 
-// The listener is reached directly, so the peer is the operator.
+// Operators reach the listener directly, so the peer is the operator.
 identity::Actor actor_of(Turn& turn, const Asked& asked) {
   identity::Actor actor;
   actor.principal = text_of(*asked.caller);
@@ -25,7 +25,7 @@ identity::Actor actor_of(Turn& turn, const Asked& asked) {
   return actor;
 }
 
-// The incident as it is now, once `is_done` says that the word was taken.
+// Returns the current incident, if `is_done` says that the change was accepted.
 StatusRoute::Document shown_after(StatusStore& store, const Result<bool, base::Error>& is_done,
                                   const std::string& id, base::Error missing) {
   if (!is_done.ok()) return is_done.error();

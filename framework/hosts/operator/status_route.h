@@ -1,6 +1,6 @@
 // StatusRoute: the routes below /internal/v1/status, by which operators with the authority
-// `status.annotate` say what they know: incidents of their own, notes, maintenance. Each word is
-// written with its audit event.
+// `status.annotate` publish statements: incidents of their own, notes, maintenance. Each statement
+// is written with its audit event.
 //
 // Owned by OperatorHost; called on the fibers of all loop Threads, waits for the blocking pool.
 #pragma once
@@ -22,7 +22,7 @@ class StatusRoute {
   using Document = Result<std::string, base::Error>;
   StatusRoute(status::StatusStore& store, runtime::BlockingPool& pool);
 
-  // Each answers with what it has changed, as JSON.
+  // Each returns the changed object as JSON.
   [[nodiscard]] Document open_incident(Turn& turn, const Asked& asked) const;
   [[nodiscard]] Document add_note(Turn& turn, const Asked& asked) const;
   [[nodiscard]] Document resolve_incident(Turn& turn, const Asked& asked) const;

@@ -28,7 +28,7 @@ bool is_name(std::string_view text) noexcept {
   });
 }
 
-// What a body says beside the form of its members.
+// Checks the values of a body; StrictObject has checked its form.
 class Checks {
  public:
   explicit Checks(const StrictObject& body) : problems_(body.problems()) {}

@@ -24,21 +24,22 @@ struct IncidentWords {
   std::string note;
 };
 
-// {"scope", "severity": "degraded" | "major_outage", "note"}.
+// Reads {"scope", "severity": "degraded" | "major_outage", "note"}.
 Result<IncidentWords, base::Error> read_incident(std::string_view json);
-// {"note"}: 1 to 500 characters.
+// Reads {"note"}: 1 to 500 characters.
 Result<std::string, base::Error> read_note(std::string_view json);
-// {"scope", "starts_at", "ends_at", "note"}; times of RFC 3339.
+// Reads {"scope", "starts_at", "ends_at", "note"}; times are in RFC 3339.
 Result<status::Maintenance, base::Error> read_maintenance(std::string_view json);
 
-// Whether it has the form of a scope: gateway, pricing, lane:<name>, provider:<key> or
-// operation:<capability_id>:<METHOD>. What is installed may change, so it need not be there.
+// Whether `text` has the form of a scope: gateway, pricing, lane:<name>, provider:<key> or
+// operation:<capability_id>:<METHOD>. The named object need not be installed, since installations
+// change.
 bool is_scope(std::string_view text) noexcept;
 
 nlohmann::json document_of(const status::ShownIncident& shown);
 nlohmann::json document_of(const status::Maintenance& maintenance);
 
-// status.incident_not_found and status.maintenance_not_found, with what to do.
+// The errors status.incident_not_found and status.maintenance_not_found, with advice.
 base::Error no_incident(std::string_view id);
 base::Error not_to_resolve(std::string_view id);
 base::Error no_maintenance(std::string_view id);

@@ -1,9 +1,9 @@
-// PageCache: pages as they are sent, in both forms, kept for as long as what they show holds: the
-// site, the generation, the round of the status and whether it is stale, and a minute at most,
-// since providers' readiness changes between rounds.
+// PageCache: rendered pages in both forms. A page is kept while its inputs stay the same: the site,
+// the generation, the round of the status and whether the status is stale; and for a minute at
+// most, since providers' readiness changes between rounds.
 //
-// Owned by the rooms of the public pages; any Thread. A lock is held for a look-up and a copy of a
-// pointer, never while rendering or waiting.
+// Owned by the rooms of the public pages; any Thread. The lock is held for a look-up and a copy of
+// a pointer, never while rendering or waiting.
 #pragma once
 
 #include <array>
@@ -18,18 +18,18 @@
 
 namespace turnpike::hosts::public_site {
 
-// One form of a page, and the header fields that go with it.
+// One form of a page, and its header fields.
 struct PageBytes {
   std::string_view content_type;
   std::string body;  // empty: the page has no such form
   std::string etag;
-  std::string brotli;  // empty: it would not be smaller
+  std::string brotli;  // empty: not smaller than body
   std::string brotli_etag;
   std::string location;  // Content-Location; empty: none
   std::string link;      // Link; empty: none
 };
 
-// What pages are made of, so far as it makes them differ.
+// The inputs that rendered pages depend on, besides time.
 struct Edition {
   std::shared_ptr<const site::Site> site;
   std::uint64_t manifest_sequence = 0;  // 0: no program is installed
@@ -44,8 +44,8 @@ struct CachedPage {
   Edition edition;
   std::int64_t good_until_ms = 0;
   bool is_negotiated = false;
-  bool is_text = false;  // a file of its own, such as /llms.txt: `markdown` holds it
-  std::string moved_to = {};  // the page is at another path (308)
+  bool is_text = false;  // a text file such as /llms.txt, held in `markdown`
+  std::string moved_to = {};  // the page has moved to this path (308)
   PageBytes html = {};
   PageBytes markdown = {};
 
@@ -59,10 +59,10 @@ class PageCache {
  public:
   explicit PageCache(std::size_t bytes_max = 64 * 1024 * 1024) : bytes_max_(bytes_max) {}
 
-  // Null: it must be rendered. `path` without ".md".
+  // Null: the page must be rendered. `path`: without ".md".
   [[nodiscard]] CachedPagePtr find(std::string_view path, const Edition& edition,
                                    std::int64_t now_ms) const;
-  // Pages of other editions, and then any, make room.
+  // Evicts pages of other editions first, then any.
   void store(std::string path, CachedPagePtr page);
 
  private:

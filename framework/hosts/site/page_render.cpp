@@ -110,7 +110,7 @@ constexpr int bars_height = 40;
 struct Bar {
   std::string_view name;
   std::string_view state;  // a class of the style sheet; empty: all is well
-  int height;              // the shape says it, too
+  int height;              // the height repeats the state without colour
 };
 constexpr Bar bar_kinds[] = {{"operational", "", 40},
                              {"degraded", "warn", 26},
@@ -159,7 +159,7 @@ void fill_status(const PageContext& context, Slots slots) {
   slots.set("BARS_SVG", bars_of(document));
 }
 
-// Takes the heading of the first level off, with which pages begin: the bars stand below it.
+// Removes and returns the leading heading of the page: the bars go below it.
 site::Markup heading_off(site::Markup& body) {
   constexpr std::string_view end_of_heading = "</h1>\n";
   const std::size_t at = body.text.find(end_of_heading);

@@ -1,7 +1,7 @@
-// How a page of Markdown becomes the bytes of both its forms: the Markdown in the layout that the
-// page names, with the parts of layouts that are no text: the table of contents, the calculator of
-// prices, the bars of the status. These hold no fact that the Markdown lacks. Pure functions; they
-// take time, so they are run on the pool; any Thread.
+// Renders a page of Markdown into the bytes of both its forms. The HTML form puts the Markdown into
+// the layout that the page names, with the elements that are not text: the table of contents, the
+// price calculator, the status bars. These hold no fact that the Markdown lacks. Pure functions;
+// they are slow, so they run on the pool; any Thread.
 #pragma once
 
 #include <optional>
@@ -22,17 +22,17 @@ struct PageContext {
   const site::Facts& facts;
 };
 
-// The path of a page's other form: "/pricing.md", "/index.md".
+// Returns the path of a page's Markdown form: "/pricing.md", "/index.md".
 std::string markdown_path(std::string_view path);
 
-// `asked`: what the form on the page was sent with; empty: nothing.
+// `asked`: the values sent with the form on the page; empty: none.
 std::string html_of(const site::MarkdownPage& page, const PageContext& context,
                     const NamedValues& asked);
-// Both forms, as they are kept.
+// Returns both forms, as the cache keeps them.
 CachedPage rendered(const site::MarkdownPage& page, const PageContext& context);
 CachedPage rendered_text(std::string text, std::string_view content_type);
 
-// The body, compressed and with its validators.
+// Returns the body with its compressed form and validators.
 PageBytes bytes_of(std::string body, std::string_view content_type);
 
 }  // namespace turnpike::hosts::public_site

@@ -21,14 +21,14 @@ constexpr std::uint32_t renders_waiting_max = 256;
 constexpr std::string_view markdown_ending = ".md";
 constexpr std::string_view by_url = "public, max-age=300";
 constexpr std::string_view by_accept = "private, no-store";
-constexpr std::string_view as_page_of_people = "no-cache";  // it may be kept, and is asked after
+constexpr std::string_view as_page_of_people = "no-cache";  // may be cached, must be revalidated
 
 Error not_found() {
   return {ErrorCode::request_not_found,
           "There is no page at this path; / is where the pages begin."};
 }
 
-// The path of the page, and whether its Markdown is asked for.
+// The path of the page, and whether its Markdown is requested.
 struct Wanted {
   std::string_view path;
   bool is_markdown = false;
@@ -60,7 +60,7 @@ void send_form(Turn& turn, const PageBytes& form, std::string_view cache_control
   }
 }
 
-// RFC 9110 section 15.5.7.
+// 406: neither form is acceptable (RFC 9110 section 15.5.7).
 void send_neither(Turn& turn) {
   ReplyFields fields;
   fields.add("Vary", "Accept");
@@ -91,7 +91,8 @@ void send_negotiated(Turn& turn, const CachedPage& page) {
   send_form(turn, page.html, as_page_of_people, negotiated_vary, false);
 }
 
-// What its form was sent with; nothing: it was sent with something else, or the page has none.
+// Returns the fields sent with the page's form; nothing: the query is invalid, or the page has no
+// form.
 std::optional<NamedValues> sent_with(const Turn& turn, std::string_view path) {
   if (path != "/pricing" || turn.request.query().empty()) return std::nullopt;
   auto asked = read_query(turn.request.query(), {"calls", "price"});
@@ -128,7 +129,7 @@ void send_page(const SiteRooms& rooms, Turn& turn, const Wanted& wanted, const C
   send_negotiated(turn, page);
 }
 
-// Below /v1/ there are routes of programs alone, which read the envelope.
+// Paths below /v1/ are for programs only, which read the envelope.
 constexpr RouteFacts of_programs{.method = "", .path = "", .endpoint = ""};
 
 void take_page(const SiteRooms& rooms, Turn& turn) {
@@ -143,7 +144,7 @@ void take_page(const SiteRooms& rooms, Turn& turn) {
     turn.refuse(page.error());
     return;
   }
-  // A file such as /robots.txt has no Markdown beside it.
+  // A text file such as /robots.txt has no Markdown form.
   if (*page == nullptr || ((*page)->is_text && wanted.is_markdown)) {
     turn.refuse(not_found());
     return;
@@ -180,7 +181,7 @@ void show_reference(const SiteRooms& rooms, Turn& turn, const Asked&) {
   send_to_api(rooms, turn, "/reference");
 }
 
-// The path behind /docs is kept as it was sent.
+// The path behind /docs is passed on unchanged.
 void show_docs(const SiteRooms& rooms, Turn& turn, const Asked&) {
   const std::string& docs = rooms.parts().docs_url;
   if (docs.empty()) {

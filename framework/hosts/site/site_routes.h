@@ -1,9 +1,9 @@
 // The public pages of the web host: pages of site/ and of the directory in both forms, the text
-// files made of their list, and where old paths lead. Which pages there are is known only once a
-// site is loaded, so one row takes all paths that no other row has.
+// files made from the list of pages, and redirects from old paths. The set of pages is known only
+// when a site is loaded, so one row takes all paths that no other row has.
 //
 // Owned by app/, outlives the host; called on the fibers of all loop Threads, suspends them while a
-// page that is not kept is rendered on the pool.
+// page that is not cached is rendered on the pool.
 #pragma once
 
 #include <string>
@@ -23,20 +23,20 @@ namespace turnpike::hosts::public_site {
 
 class SiteRooms {
  public:
-  // All outlive them.
+  // All parts outlive the rooms.
   struct Parts {
     const Pages& pages;
     runtime::BlockingPool& pool;
-    PageSources sources;   // the first that has a page is asked for it
-    std::string docs_url;  // where /docs leads; empty: nowhere
+    PageSources sources;   // the first source that has a page renders it
+    std::string docs_url;  // target of /docs; empty: none
   };
   explicit SiteRooms(Parts parts);
 
   [[nodiscard]] const Parts& parts() const noexcept { return parts_; }
 
-  // Null: there is no such page. `path` without ".md". Error: gateway.overloaded.
+  // Null: there is no such page. `path`: without ".md". Error: gateway.overloaded.
   [[nodiscard]] Result<CachedPagePtr, base::Error> page(std::string_view path) const;
-  // The page with what its form was sent with.
+  // Renders the page with the values sent with its form.
   [[nodiscard]] Result<std::string, base::Error> answered(std::string_view path,
                                                           const NamedValues& asked) const;
 
@@ -49,9 +49,9 @@ class SiteRooms {
   mutable PageCache cache_;
 };
 
-// Rows of paths that are known, to stand among those of the host.
+// Rows of fixed paths, for the host's table.
 std::span<const Route<SiteRooms>> site_routes() noexcept;
-// The row of all other paths, to be found last.
+// The row of all other paths; it must be matched last.
 std::span<const Route<SiteRooms>> page_routes() noexcept;
 
 }  // namespace turnpike::hosts::public_site

@@ -30,7 +30,7 @@ void append_sections(std::string& out, const std::vector<MarkdownPage>& pages,
       sections.push_back(page.section);
     }
   }
-  // "Optional" is the one that may be left out, so it stands last.
+  // The section "Optional" may be skipped by readers, so it comes last.
   std::stable_partition(sections.begin(), sections.end(),
                         [](const std::string& section) { return section != "Optional"; });
   for (const std::string& section : sections) {

@@ -1,5 +1,6 @@
-// The text files of the web host that are made of the list of its pages: llms.txt and its kin, the
-// sitemap, robots.txt. Pure functions; they take time, so they are run on the pool; any Thread.
+// The text files of the web host that are made from the list of its pages: llms.txt and related
+// files, the sitemap, robots.txt. Pure functions; they are slow, so they run on the pool; any
+// Thread.
 #pragma once
 
 #include <optional>
@@ -14,7 +15,7 @@ namespace turnpike::hosts::public_site {
 
 using PageSources = std::vector<const site::PageSource*>;
 
-// Nothing: there is no such file, or it needs the URL of the host, which is not known.
+// Nothing: there is no such file, or it needs the URL of the host, which is not configured.
 std::optional<CachedPage> text_file(std::string_view path, const PageSources& sources,
                                     const PageContext& context);
 

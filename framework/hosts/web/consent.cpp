@@ -20,13 +20,13 @@ using identity::Standing;
 
 constexpr std::uint64_t form_bytes_max = 16'384;
 
-// As page_policy without form-action, which browsers apply to each hop behind a form: the answer
-// leads to the client's own address, and from there where the client likes.
+// page_policy without form-action, which browsers apply to each redirect of a form: the answer
+// redirects to the client's own address, and the client may redirect further.
 constexpr std::string_view consent_policy =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; "
     "connect-src 'self'; base-uri 'none'; frame-ancestors 'none'";
 
-// For other programs of this site to name: there is none such here.
+// The error of a gateway without an authorization server.
 Error no_server() {
   return {ErrorCode::request_not_found, "This gateway gives no access to OAuth clients."};
 }
@@ -35,7 +35,7 @@ std::string page_of_request(std::string_view request) {
   return std::string(consent_path) + "?request=" + std::string(request);
 }
 
-// The accounts of which the person may give something away.
+// Returns the accounts whose use the person may grant.
 Result<std::vector<identity::Membership>, Error> accounts_to_grant(
     const account::PooledPeople::Parts& parts, std::string_view person_id) {
   auto memberships = parts.members.memberships(person_id);
@@ -46,7 +46,7 @@ Result<std::vector<identity::Membership>, Error> accounts_to_grant(
   return memberships;
 }
 
-// The one thing about a client that is known: who serves its document.
+// Returns the only verified fact about a client: the host of its document.
 std::string document_host_of(const oauth::Client& client) {
   return client.kind == oauth::ClientKind::document ? oauth::redirect_target(client.id) : "";
 }
@@ -70,7 +70,7 @@ Result<ConsentPage, Error> read_consent(const account::PooledPeople::Parts& part
   return ConsentPage{*std::move(request), **std::move(person), *std::move(accounts)};
 }
 
-// With what is left on each; the ledger answers on the fiber itself.
+// Adds the balances; the ledger answers on the calling fiber.
 Result<std::vector<GrantableAccount>, Error> with_balances(
     const AccountReads& reads, const std::vector<identity::Membership>& memberships) {
   std::vector<GrantableAccount> accounts;
@@ -136,7 +136,7 @@ void use_consent(const WebRooms& rooms, Turn& turn, const Asked& asked) {
     const bool is_over = next.error().code == ErrorCode::oauth_request_ended;
     return refuse(rooms, turn, asked.caller, next.error(), is_over ? std::string(own_path) : back);
   }
-  // To the address that the client registered, whatever its scheme.
+  // Redirects to the address that the client registered, whatever its scheme.
   send_elsewhere(turn, *next);
 }
 

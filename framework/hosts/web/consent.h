@@ -1,6 +1,6 @@
 // The page on which a person decides what an OAuth client may do (docs/protocols.md, "OAuth"). It
-// says what is known of the client, which is what the client said of itself and where its answer
-// goes; nothing is granted without a fresh proof of who the person is. Constants; any Thread.
+// shows what is known of the client: its own statements, and the target of the answer. A grant
+// needs a fresh proof of the person's identity. Constants; any Thread.
 #pragma once
 
 #include <span>

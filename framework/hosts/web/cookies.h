@@ -1,8 +1,8 @@
-// The cookies of the web host: the session, the browser that a sign-in was begun in, the device of
-// people who signed in with a password, whose wrong passwords count apart, and the way of a browser
-// to another provider of identities and back. Browsers
-// keep no Secure cookie of a host without TLS (Safari not even of loopback), so on http they go
-// without it and without the prefix that promises it.
+// The cookies of the web host: the session; the browser in which a sign-in began; the device of
+// people who signed in with a password, so that wrong passwords are counted per device; and the
+// browser's round trip to an external identity provider. Browsers reject Secure cookies from a host
+// without TLS (Safari even on loopback), so on http the cookies are not Secure and lack the prefix
+// that promises it.
 //
 // Made at start, immutable; any Thread.
 #pragma once

@@ -105,7 +105,7 @@ std::string_view name_in(const NamesById& names, std::string_view id) {
   return known == names.end() ? std::string_view() : std::string_view(known->second);
 }
 
-// With names in the place of ids, as far as they are known.
+// Replaces ids by names, where known.
 std::string with_names(std::string text, const NamesById& names) {
   for (const auto& [id, name] : names) {
     const std::size_t at = text.find(id);
@@ -114,7 +114,7 @@ std::string with_names(std::string text, const NamesById& names) {
   return text;
 }
 
-// What was done, as it stands before the name of what it was done to, or before nothing.
+// Returns the words for an action, to stand before the name of its object, or alone.
 std::string_view sentence_of(std::string_view action, bool has_name) noexcept {
   std::string_view words = words_of(action);
   if (has_name) return words;
@@ -124,7 +124,8 @@ std::string_view sentence_of(std::string_view action, bool has_name) noexcept {
   return words;
 }
 
-// Of a session it repeats for operators whose it is, which the person knows.
+// The detail of session.begin names the session's person for operators, which the person need not
+// read.
 std::string_view detail_of(const identity::AuditEvent& event) noexcept {
   return event.action == "session.begin" ? std::string_view() : std::string_view(event.detail);
 }

@@ -1,5 +1,5 @@
-// Audit events as people read them: who did what, when, and from where. Pure but for the store that
-// read_events() asks, on the blocking pool; any Thread.
+// Audit events as text for people: actor, action, time, and origin. Pure, except that read_events()
+// asks the store on the blocking pool; any Thread.
 #pragma once
 
 #include <cstdint>
@@ -19,26 +19,26 @@
 
 namespace turnpike::hosts::web {
 
-// What is known by a name of its own: people, keys. By id.
+// Names of people and keys, by id.
 using NamesById = std::map<std::string, std::string, std::less<>>;
 
-// "made the key" of "key.create"; of an action without words of its own: the action.
+// Returns "made the key" for "key.create"; an action without a text is returned unchanged.
 std::string_view words_of(std::string_view action) noexcept;
-// The actions that an account's own log can have, in the order in which they are offered.
+// Returns the actions that an account's log can have, in display order.
 std::span<const std::string_view> actions_of_accounts() noexcept;
 
-// Who a principal is: "user:usr_..." by name, else in plain words.
+// Returns the name of a principal such as "user:usr_...", or a description.
 std::string who_is(std::string_view principal, const NamesById& names);
 
-// Some events, newest first, and where those before them begin.
+// Some events, newest first, and the start of the next older page.
 struct EventsPage {
   std::vector<identity::AuditEvent> events;
-  std::optional<std::int64_t> next;  // sequence; nothing: these were the oldest
+  std::optional<std::int64_t> next;  // sequence; nothing: no older events
 };
 Result<EventsPage, base::Error> read_events(identity::AuditStore& audit,
                                             identity::AuditQuery query);
 
-// The sequence behind which a page begins, as the query says; 0: at the newest event.
+// Reads the sequence behind which a page begins; 0: at the newest event. Error:
 // request.query_rejected.
 inline constexpr Parameter after_parameter{
     .name = "after",
@@ -50,12 +50,12 @@ Result<std::int64_t, base::Error> read_after(const Asked& asked);
 void fill_events(site::Slots slots, const std::vector<identity::AuditEvent>& events,
                  const NamesById& names);
 
-// One page of the events of a person, who reads them.
+// A page of a person's own events.
 struct EventsView {
   static constexpr std::string_view layout = "people/events.html";
   const std::vector<identity::AuditEvent>& events;
   const NamesById& names;
-  std::string next;  // path of the page with older ones; empty: there is none
+  std::string next;  // path of the page with older events; empty: none
   void fill(site::Slots slots) const;
 };
 

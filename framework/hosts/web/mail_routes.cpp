@@ -117,7 +117,7 @@ void end_notices(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   turn.reply({.status = 204, .content_type = {}});
 }
 
-// ---- pages of strangers
+// ---- pages without a session
 
 constexpr std::string_view mailed_recovery_path = "/login/recovery/mail";
 constexpr std::string_view sign_up_path = "/sign-up";
@@ -209,7 +209,7 @@ void use_confirmation(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   go_to(turn, own_path, session_cookie(rooms, done->token));
 }
 
-// ---- pages of people
+// ---- pages with a session
 
 void use_ask_verification(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   const std::string back(own_path);
@@ -231,7 +231,8 @@ void use_remove_email(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   go_to(turn, back, session_cookie(rooms, done->token));
 }
 
-// The link is of one person, who must be signed in: nobody else can be made to press its button.
+// The link is for one person, who must be signed in, so that no other person can be made to press
+// its button.
 void show_verification(const WebRooms& rooms, Turn& turn, const Asked&) {
   if (was_sent_home(rooms, turn)) return;
   const auto known = find_caller(rooms, {turn.request.headers(), {}, false});

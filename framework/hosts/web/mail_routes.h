@@ -1,6 +1,6 @@
-// The pages and JSON routes of what people do by mail: recovery, sign-up, the address that they
-// prove, and what they are told on their page where no mail tells them. A stranger's request for a
-// mail is answered alike, whoever exists. Constants; any Thread.
+// The pages and JSON routes of mail: recovery, sign-up, verification of the address, and notices
+// that people see on their page when they get no mail. An unauthenticated request for a mail gets
+// the same answer whether or not the person exists. Constants; any Thread.
 #pragma once
 
 #include <span>

@@ -162,7 +162,7 @@ bool stands_for(Standing needed, const WebRooms& rooms, Turn& turn, const Asked&
 
 namespace {
 
-// For who reads Markdown: programs of people, which come by links.
+// Refuses in Markdown, for programs that people send to a link.
 std::string refusal_markdown(std::string_view title, const Error& error,
                              std::string_view request_id) {
   return "# " + std::string(title) + "\n\n" + site::escaped_markdown(error.message) +

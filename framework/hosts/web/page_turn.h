@@ -1,5 +1,5 @@
-// What the pages of the web host share: their frame, whom they are for, and how they refuse. Pure
-// but for what they ask PooledPeople; called on the fibers of requests.
+// The common code of the web host's pages: frame, access control and refusals. Pure, except for
+// queries to PooledPeople; called on the fibers of requests.
 #pragma once
 
 #include <string>
@@ -25,12 +25,12 @@ inline constexpr std::string_view consent_path = "/oauth/consent";
 
 using site::Frame;
 
-// The second has the name of the caller, who may sign out on each page.
+// The second frame has the name of the caller and the sign-out button.
 Frame frame_of(const WebRooms& rooms, std::string_view title);
 Frame frame_of(const WebRooms& rooms, std::string_view title, const identity::Person& person,
                const Caller& caller);
 
-// A view (views.h) as a page within the frame.
+// Renders a view (views.h) as a page within the frame.
 template <class View>
 std::string html_of(const WebRooms& rooms, const Frame& frame, const View& view) {
   return rooms.pages.page(frame, View::layout, [&](site::Slots slots) { view.fill(slots); });
@@ -40,26 +40,26 @@ void send_page(const WebRooms& rooms, Turn& turn, const Frame& frame, const View
                int status = 200) {
   turn.reply({.status = status, .content_type = page_type, .body = html_of(rooms, frame, view)});
 }
-// 303 to a URL of another host, which Location would not take.
+// Redirects with 303 to a URL of another host, which Location would refuse.
 void send_elsewhere(Turn& turn, std::string_view url, std::string_view cookie = {});
-// 303 to a path of this host.
+// Redirects with 303 to a path of this host.
 void go_to(Turn& turn, std::string_view path, std::string_view cookie = {});
 
-// The providers that are configured.
+// Returns the configured identity providers.
 std::vector<ProviderChoice> providers_of(const WebRooms& rooms);
-// What the person can prove again with who they are; nothing where that cannot be told, or where
-// the session stands for it already, or for too little.
+// Returns the methods by which the person can re-authenticate; nothing if they cannot be read, or
+// if the session is already stepped up or is only enrolling.
 StepUpWays ways_of(const WebRooms& rooms, const Caller& caller);
 
-// auth.session_ended.
+// Error: auth.session_ended.
 Result<identity::Person, base::Error> person_of(const WebRooms& rooms, const Caller& caller);
 
-// A refusal on a page that offers what is missing. `back`: the page with the form.
+// Refuses on a page that offers the missing step. `back`: the page with the form.
 void refuse(const WebRooms& rooms, Turn& turn, const Caller& caller, const base::Error& error,
             const std::string& back);
-// A refusal on any page: with the status and header fields of the error.
+// Refuses with a rendered page; adds the status and header fields of the error.
 void send_refusal(Turn& turn, const base::Error& error, const std::string& html);
-// A refusal on the page of its form, of which the view says why.
+// Refuses on the page of the form; the view shows the problem.
 template <class View>
 void refuse_with(const WebRooms& rooms, Turn& turn, const base::Error& error, const Frame& frame,
                View view) {
@@ -67,7 +67,7 @@ void refuse_with(const WebRooms& rooms, Turn& turn, const base::Error& error, co
   send_refusal(turn, error, html_of(rooms, frame, view));
 }
 
-// Refusals without a handler of their own.
+// Renders refusals that no handler renders itself.
 class SiteRefusals final : public RefusalPages {
  public:
   explicit SiteRefusals(const Pages& pages) noexcept : pages_(pages) {}
@@ -78,27 +78,29 @@ class SiteRefusals final : public RefusalPages {
   const Pages& pages_;
 };
 
-// The page on which people sign in. `return_to`: where that leads.
+// The sign-in page. `return_to`: the page that a sign-in leads to.
 inline constexpr std::string_view login_title = "Sign in";
 LoginView login_view(const WebRooms& rooms, const std::string& return_to);
 
-// The paths to which a sign-in leads back: pages of this host alone.
+// Returns the path if a sign-in may lead to it: only pages of this host.
 std::string known_path(std::string_view text);
 
-// Passkeys are bound to one name of the host, and cookies to it, too. 307 keeps the fragment.
+// Redirects to the host's configured name, since passkeys and cookies are bound to it; true: it
+// did. 307 keeps the fragment.
 bool was_sent_home(const WebRooms& rooms, Turn& turn);
 
-// Whose session the cookie of a request is. auth.session_required, auth.session_ended,
-// auth.unavailable.
+// Returns the owner of the session in a request's cookie. Errors: auth.session_required,
+// auth.session_ended, auth.unavailable.
 Result<Caller, base::Error> find_caller(const WebRooms& rooms, const Presented& presented);
-// The caller of a page; null: they were sent to sign in, or refused.
+// Returns the caller of a page; null: they were redirected to sign in, or refused.
 Caller caller_of_page(const WebRooms& rooms, Turn& turn, std::string_view account_id = {});
 
-// Whether the session stands for so much; otherwise the form is refused on a page that mends it.
+// Whether the session has the needed standing; otherwise refuses the form on a page that offers the
+// missing step.
 bool stands_for(identity::Standing needed, const WebRooms& rooms, Turn& turn, const Asked& asked,
                 const std::string& back);
 
-// Who may act is judged once more with the form, on a page that offers what is missing.
+// Handlers of forms check the standing again, to refuse on a page that offers the missing step.
 inline constexpr Callers any_session = Callers::person(identity::Standing::enrolling);
 
 constexpr RouteFacts page(std::string_view path, std::string_view endpoint) {

@@ -63,7 +63,7 @@ void use_sign_out(const WebRooms& rooms, Turn& turn, const Asked& asked) {
 
 // ---- the person
 
-// Of a billing account.
+// Returns the dashboard page of a billing account.
 std::string page_of(std::string_view account_id) { return "/dashboard/" + std::string(account_id); }
 
 struct OwnPage {
@@ -179,7 +179,7 @@ void use_create_account(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   go_to(turn, page_of(created->id));
 }
 
-// ---- what the person did
+// ---- events of the person
 
 void show_own_events(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   const Caller caller = caller_of_page(rooms, turn);
@@ -203,7 +203,7 @@ void show_own_events(const WebRooms& rooms, Turn& turn, const Asked& asked) {
 
 // ---- a billing account
 
-// The dashboard is where its pages are now.
+// The account's pages have moved to the dashboard.
 void show_billing_account(const WebRooms&, Turn& turn, const Asked& asked) {
   go_to(turn, page_of(asked.parameters[0]) + "/keys");
 }
@@ -220,7 +220,7 @@ const LinkView join_view{
     .button = "Join",
     .asks_name = true};
 
-// A stranger becomes a person by it; somebody who is signed in becomes a member.
+// Without a session the invitation leads to registration; a signed-in person becomes a member.
 void show_invitation(const WebRooms& rooms, Turn& turn, const Asked&) {
   if (was_sent_home(rooms, turn)) return;
   const auto known = find_caller(rooms, {turn.request.headers(), {}, false});

@@ -1,6 +1,6 @@
-// The pages of the web host, and the forms on them, which do without a script what the JSON routes
-// do. What a form changes is answered by a redirect to the page that shows it, but for what is
-// shown once. Constants; any Thread.
+// The pages of the web host, and their forms, which do without scripts what the JSON routes do. A
+// form redirects to the page that shows its change, except for values that are shown only once.
+// Constants; any Thread.
 #pragma once
 
 #include <span>

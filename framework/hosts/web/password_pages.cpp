@@ -13,7 +13,7 @@ using identity::Standing;
 
 constexpr std::string_view recovery_path = "/login/recovery";
 
-// On to a page, with the cookies of the session and the device.
+// Redirects to a page and sets the cookies of the session and the device.
 void go_on(const WebRooms& rooms, Turn& turn, const PasswordSession& session,
            std::string_view path) {
   ReplyFields more;
@@ -51,7 +51,7 @@ void use_step_up(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   go_on(rooms, turn, *session, next);
 }
 
-// A session that may only enrol sets a password; any other needs a fresh proof.
+// An enrolling session sets its first password; any other session needs a fresh proof.
 bool may_change(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   const bool is_enrolling = asked.caller->standing == Standing::enrolling;
   return is_enrolling ||

@@ -1,4 +1,4 @@
-// The pages and forms of passwords and recovery codes, which do without a script what the JSON
+// The pages and forms of passwords and recovery codes, which do without scripts what the JSON
 // routes do. Constants; any Thread.
 #pragma once
 

@@ -15,7 +15,7 @@ using identity::PasswordSession;
 using identity::Standing;
 
 constexpr std::uint64_t password_body_bytes_max = 4'096;
-// More than any that is taken: what is wrong with a password, its own rules say.
+// A loose bound: the rules for passwords report what is wrong with one.
 constexpr StrictObject::Characters password_characters{0, 4'096};
 
 void send_session(const WebRooms& rooms, Turn& turn,
@@ -147,7 +147,7 @@ constexpr Route<WebRooms> password_rows[] = {
 
 std::span<const Route<WebRooms>> password_routes() noexcept { return password_rows; }
 
-// One that came twice is nobody's: its browser is then as unknown as any other.
+// A repeated cookie is ignored: the browser then counts as unknown.
 std::string device_of(const WebRooms& rooms, const Turn& turn) {
   const auto device = rooms.cookies.device.read(turn.request.headers());
   return device.ok() ? std::string(device->value_or("")) : std::string();

@@ -1,5 +1,5 @@
 // The JSON routes by which people sign in with a password or a recovery code, and change them.
-// Whatever hashes runs on a share of the pool of its own. Constants; any Thread.
+// Hashing runs on a share of its own of the pool. Constants; any Thread.
 #pragma once
 
 #include <span>
@@ -12,9 +12,9 @@ namespace turnpike::hosts::web {
 
 std::span<const Route<WebRooms>> password_routes() noexcept;
 
-// What the browser is known by to people who signed in with it; empty: by nothing.
+// Returns the device token of a browser in which people signed in before; empty: there is none.
 std::string device_of(const WebRooms& rooms, const Turn& turn);
-// The value of Set-Cookie for it.
+// Returns the Set-Cookie value for the device token.
 std::string device_cookie(const WebRooms& rooms, std::string_view device);
 
 }  // namespace turnpike::hosts::web

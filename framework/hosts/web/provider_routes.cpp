@@ -26,8 +26,8 @@ using identity::Standing;
 
 constexpr std::int64_t journey_seconds = Ceremonies::valid_ms / 1'000;
 constexpr std::size_t browser_characters = 32;
-constexpr std::size_t journey_bytes_max = 3'500;  // of a cookie, which browsers keep up to 4,096
-constexpr std::size_t parameters_max = 32;        // of an answer; providers add their own
+constexpr std::size_t journey_bytes_max = 3'500;  // bytes of a cookie; browsers keep up to 4,096
+constexpr std::size_t parameters_max = 32;        // of a provider's answer, with its extensions
 
 identity::ExternalSignIn& providers(const WebRooms& rooms) {
   return rooms.people.parts().external_sign_in;
@@ -37,8 +37,8 @@ Error no_provider() {
   return {ErrorCode::request_not_found, "There is no provider of this name here."};
 }
 
-// The cookie of a browser on its way: random characters, ".", and the page it comes back to. A
-// ceremony is tied to all of it.
+// The cookie of a browser that is on its way to a provider: random characters, ".", and the page to
+// return to. A ceremony is bound to the whole value.
 struct Journey {
   std::string text;
   std::string back;
@@ -54,7 +54,7 @@ Journey new_journey(const WebRooms& rooms, const std::string& back) {
   return journey;
 }
 
-// auth.ceremony_ended: the browser is on no way.
+// Error auth.ceremony_ended: the browser has no such cookie.
 Result<Journey, Error> journey_of(const WebRooms& rooms, Turn& turn) {
   const auto cookie = rooms.cookies.provider.read(turn.request.headers());
   if (!cookie.ok()) return cookie.error();
@@ -66,8 +66,8 @@ Result<Journey, Error> journey_of(const WebRooms& rooms, Turn& turn) {
   return Journey{*text, known_path(text->substr(browser_characters + 1))};
 }
 
-// Browsers say where a request comes from; those that do not are old. A page of a stranger's must
-// not sign anybody in.
+// Browsers name the origin of a request, except for old ones. Another site's page must not be able
+// to sign a person in.
 bool is_act_of_user(Headers headers) {
   return std::none_of(headers.begin(), headers.end(), [](const HeaderField& field) {
     return same_header_name(field.name, "Sec-Fetch-Site") && field.value != "same-origin" &&
@@ -85,7 +85,7 @@ void refuse_fault(const WebRooms& rooms, Turn& turn, const Caller& caller,
   turn.keep_reason(fault.reason);
 }
 
-// GET: the click on a link, which leads to the provider at once.
+// GET: a click on a link, which redirects to the provider at once.
 void go_to_provider(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   if (was_sent_home(rooms, turn)) return;
   const std::string back = known_path(asked.query.find("return_to").value_or(""));
@@ -100,7 +100,7 @@ void go_to_provider(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   send_elsewhere(turn, *url, rooms.cookies.provider.set(journey.text, journey_seconds));
 }
 
-// POST: a form of somebody who is signed in.
+// POST: a form of a signed-in person.
 void hand_over(const WebRooms& rooms, Turn& turn, const Asked& asked, CeremonyKind kind,
                const std::string& back) {
   OidcProvider* const provider =
@@ -127,7 +127,7 @@ void use_provider_step_up(const WebRooms& rooms, Turn& turn, const Asked& asked)
   hand_over(rooms, turn, asked, CeremonyKind::provider_step_up, back);
 }
 
-// A session that a link began may link its first identity; any other needs a fresh proof for it.
+// A session that began with a link may link its first identity; any other needs a fresh proof.
 void use_link_identity(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   const std::string back(own_path);
   if (asked.caller->standing == Standing::signed_in &&
@@ -137,14 +137,14 @@ void use_link_identity(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   hand_over(rooms, turn, asked, CeremonyKind::provider_link, back);
 }
 
-// ---- back from the provider
+// ---- the callback from the provider
 
 struct Arrival {
   OidcProvider& provider;
   CeremonyKind kind;
   identity::ProviderAnswer answer;
   Journey journey;
-  Caller caller;  // null: nobody yet
+  Caller caller;  // null: not signed in
 };
 
 Result<Arrival, Error> read_arrival(const WebRooms& rooms, Turn& turn, const Asked& asked) {
@@ -164,7 +164,7 @@ Result<Arrival, Error> read_arrival(const WebRooms& rooms, Turn& turn, const Ask
                    .error = value("error"),
                    .issuer = value("iss")},
                   *std::move(journey), nullptr};
-  // What the state really is for is checked with its signature.
+  // The signature check verifies the actual purpose of the state.
   const auto kind = Ceremonies::kind_of(arrival.answer.state);
   if (kind != CeremonyKind::provider_step_up && kind != CeremonyKind::provider_link) {
     return arrival;
@@ -262,7 +262,7 @@ constexpr Parameter begin_query[] = {
     {.name = "return_to", .description = "A page of this host.", .schema = R"({"type": "string"})"},
 };
 
-// Each of both ways changes something, so HEAD has nothing to ask there.
+// Both ways change something, so HEAD is not answered there.
 constexpr RouteFacts way(std::string_view path, std::string_view endpoint) {
   RouteFacts facts = page(path, endpoint);
   facts.answers_head = false;

@@ -1,7 +1,7 @@
-// The routes of the web host by which people sign in with an identity that they have at another
-// provider, prove with it again who they are, link it and unlink it. The way to the provider begins
-// at a page of this host, and back at the callback it ends only in the browser where it began.
-// Constants; any Thread.
+// The routes of the web host by which people sign in with an identity of an external provider,
+// re-authenticate with it, link it and unlink it. The way to the provider begins at a page of this
+// host, and the callback accepts the answer only in the browser where it began. Constants; any
+// Thread.
 #pragma once
 
 #include <span>

@@ -1,5 +1,5 @@
-// The JSON routes of the web host by which people come in, prove again who they are, and keep their
-// passkeys. Each that gives a session a new token sets its cookie. Constants; any Thread.
+// The JSON routes of the web host by which people sign in, re-authenticate, and manage their
+// passkeys. Each route that gives a session a new token sets its cookie. Constants; any Thread.
 #pragma once
 
 #include <optional>
@@ -17,35 +17,35 @@
 
 namespace turnpike::hosts::web {
 
-// The objects that the handlers of this host work with, also those of other rooms on it. Owned by
-// app/, outlives the host, as the objects outlive it.
+// The objects that this host's handlers use, also those of other rooms on it. Owned by app/,
+// outlives the host; the objects outlive it.
 struct WebRooms {
   const account::PooledPeople& people;
   const AccountReads& account;
   Random& random;
   const Pages& pages;
-  std::string origin;  // of the pages, without a path
+  std::string origin;  // of the pages, "https://web.example", no path
   Cookies cookies = Cookies(origin);
 };
 
 std::span<const Route<WebRooms>> sign_in_routes() noexcept;
 
-// Whose session it is now, with the cookie of its new token; or the refusal.
+// Sends the session's person with the cookie of its new token, or the refusal.
 void send_signed_in(const WebRooms& rooms, Turn& turn,
                     const Result<identity::SignedIn, base::Error>& signed_in);
 
-// The value of Set-Cookie for a session with this token.
+// Returns the Set-Cookie value for a session with this token.
 std::string session_cookie(const WebRooms& rooms, std::string_view token);
 
-// Whose session it is now, with the cookie of its new token beside `more`.
+// Sends the session's person with the cookie of its new token and the fields in `more`.
 void send_me(const WebRooms& rooms, Turn& turn, const identity::SignedIn& signed_in,
              ReplyFields& more);
 
-// A session that a link or a code began may enrol; any other needs a fresh proof for it. False: the
+// A session that began with a link or a code may enrol; any other needs a fresh proof. False: the
 // request was refused.
 [[nodiscard]] bool may_enrol(const WebRooms& rooms, Turn& turn, const Asked& asked);
 
-// What is left of a session when its person leaves: nothing in the browser.
+// The reply of a sign-out: it clears what the browser holds.
 struct SignedOut {
   std::string cookie;
   void add_to(ReplyFields& fields) const {

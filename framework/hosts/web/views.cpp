@@ -25,7 +25,7 @@ std::string provider_name(const std::vector<ProviderChoice>& providers, const st
   for (const ProviderChoice& provider : providers) {
     if (provider.key == key) return provider.name;
   }
-  return key;  // it is configured no more
+  return key;  // no longer configured
 }
 
 void fill_error(Slots slots, const base::Error& error, std::string_view request_id) {
@@ -66,7 +66,7 @@ void fill_accounts(Slots slots, const AccountView& view) {
   }
 }
 
-// What the script tells authenticators: the passkeys that are good here.
+// Returns the ids of the passkeys that are valid here, for the page's script.
 std::string credential_ids(const AccountView& view) {
   std::string ids;
   for (const identity::Passkey& passkey : view.passkeys) {
@@ -218,7 +218,7 @@ void LoginView::fill(Slots slots) const {
   slots.show_if(offers_sign_up, "SIGN_UP");
   if (!providers.empty()) slots.show("PROVIDERS");
   for (const ProviderChoice& provider : providers) {
-    // A link, not a form: the redirects behind it lead to other hosts (see HandoverView).
+    // A link, not a form: its redirects lead to other hosts (see HandoverView).
     std::string path = "/login/oidc/" + provider.key + "?return_to=";
     base::append_percent_encoded(path, return_to);
     Slots row = slots.add("PROVIDER");

@@ -1,6 +1,5 @@
-// The views of the pages: what each shows, with no knowledge of where that came from, and the
-// layout (site/layouts/people) that it fills. Layouts escape every value. Pure functions; any
-// Thread.
+// The views of the pages: the values that each page shows, whatever their source, and the layout
+// (site/layouts/people) that it fills. Layouts escape every value. Pure functions; any Thread.
 #pragma once
 
 #include <cstdint>
@@ -22,27 +21,27 @@
 
 namespace turnpike::hosts::web {
 
-// "No passkeys", "1 passkey", "2 passkeys".
+// Returns "No passkeys", "1 passkey", "2 passkeys".
 std::string count_of(std::size_t count, std::string_view one, std::string_view several);
 
-// Another provider of identities.
+// An external identity provider.
 struct ProviderChoice {
   std::string key;
   std::string name;
 };
 
-// What a person can prove anew who they are with.
+// The methods by which a person can re-authenticate.
 struct StepUpWays {
   std::vector<std::string_view> methods = {};  // identity/passwords.h
   std::vector<ProviderChoice> providers = {};
   [[nodiscard]] bool are_none() const noexcept { return methods.empty() && providers.empty(); }
 };
-// Fills {{>STEP_UP}}, once on a page. `next`: the page that a proof leads to.
+// Fills {{>STEP_UP}}, once on a page. `next`: the page that a successful proof leads to.
 void fill_step_up(site::Slots slots, const StepUpWays& ways, std::string_view next);
 
-// Why a form was refused, shown with it.
+// The reason for which a form was refused, shown with the form.
 struct Problem {
-  const base::Error* error = nullptr;  // null: it was not
+  const base::Error* error = nullptr;  // null: not refused
   std::string_view request_id = {};
 };
 // Fills {{>PROBLEM}}, and shows the section REFUSED.
@@ -54,7 +53,7 @@ struct LoginView {
   std::vector<ProviderChoice> providers;
   bool takes_passwords = false;
   bool offers_sign_up = false;
-  std::string login = {};  // as typed before
+  std::string login = {};  // as typed
   Problem problem = {};
   void fill(site::Slots slots) const;
 };
@@ -68,22 +67,22 @@ struct RecoveryView {
   void fill(site::Slots slots) const;
 };
 
-// Where a link's token is handed in. `action` is the path that takes it.
+// The page that submits a link's token. `action`: the path that accepts it.
 struct LinkView {
   static constexpr std::string_view layout = "people/link.html";
   std::string action;
   std::string explanation;
   std::string button;
-  bool asks_name = false;  // and login, of somebody who is nobody yet
+  bool asks_name = false;  // and the login, of a new person
   bool has_page_token = false;
-  std::string token = {};  // as sent before
+  std::string token = {};  // as sent
   std::string name = {};
   std::string login = {};
   Problem problem = {};
   void fill(site::Slots slots) const;
 };
 
-// Where a stranger asks for a mail. `action` is the path that takes it.
+// The page that requests a mail without a session. `action`: the path that accepts the request.
 struct AskView {
   static constexpr std::string_view layout = "people/ask.html";
   std::string_view action;
@@ -97,7 +96,7 @@ struct AskView {
   void fill(site::Slots slots) const;
 };
 
-// A sentence, and where to go on.
+// A sentence, and a link to the next page.
 struct MessageView {
   static constexpr std::string_view layout = "people/message.html";
   std::string_view text;
@@ -110,37 +109,37 @@ struct AccountView {
   const identity::Person& person;
   const identity::Session& session;
   const std::vector<identity::Passkey>& passkeys;
-  std::string passkey_domain;  // that they are bound to where they are good
+  std::string passkey_domain;  // the domain for which passkeys are valid
   const std::vector<identity::Session>& sessions;
   const std::vector<identity::Membership>& memberships;
   const std::vector<oauth::Grant>& grants;
   const std::vector<identity::UnseenNotice>& notices;
   const std::vector<identity::ExternalIdentity>& identities;
-  const std::vector<identity::AuditEvent>& events;  // the person's last ones
+  const std::vector<identity::AuditEvent>& events;  // the person's latest
   const std::vector<ProviderChoice>& providers;
   identity::Credentials credentials;
   bool takes_passwords = false;
   std::size_t password_bytes_min = 0;
   StepUpWays ways;
-  bool may_enrol = false;   // without another proof
-  bool sends_mail = false;  // the gateway does
+  bool may_enrol = false;   // without a fresh proof
+  bool sends_mail = false;  // the gateway sends mail
   void fill(site::Slots slots) const;
 };
 
 struct GrantableAccount {
   std::string id;
   std::string name;
-  std::string credits;  // that are left: "12 Credits"
+  std::string credits;  // remaining: "12 Credits"
 };
 
-// What a client asks for.
+// The grant that a client requests.
 struct ConsentView {
   static constexpr std::string_view layout = "people/consent.html";
-  std::string_view client_name;  // as it calls itself; empty: it gave none
-  std::string_view client_uri;   // empty: it gave none
-  std::string document_host;     // whose document describes it; empty: it registered
-  std::string target;            // where the answer goes, for people
-  std::string_view request;      // that the form hands in
+  std::string_view client_name;  // its own statement; empty: none
+  std::string_view client_uri;   // empty: none
+  std::string document_host;     // host of its document; empty: registered client
+  std::string target;            // target of the answer, for people
+  std::string_view request;      // hidden value of the form
   std::string back;              // this page
   const std::vector<GrantableAccount>& accounts;
   identity::Standing standing;
@@ -150,9 +149,9 @@ struct ConsentView {
   void fill(site::Slots slots) const;
 };
 
-// The way to a provider from a form: the redirect of a form is one that browsers hold to the page's
-// policy (form-action), at every host on the way, so the browser goes on from a page, of which the
-// Frame has the same `next_url`.
+// The page between a form and an external page. Browsers apply a page's form-action policy to each
+// redirect of its forms, so the form's answer is a page that continues by itself; its Frame has the
+// same `next_url`.
 struct HandoverView {
   static constexpr std::string_view layout = "people/handover.html";
   std::string provider_name;
@@ -160,7 +159,7 @@ struct HandoverView {
   void fill(site::Slots slots) const;
 };
 
-// Recovery codes, which are shown once.
+// Recovery codes, which are shown only once.
 struct CodesView {
   static constexpr std::string_view layout = "people/codes.html";
   const std::vector<std::string>& codes;
@@ -173,7 +172,7 @@ struct RefusalView {
   const base::Error& error;
   std::string_view request_id;
   std::string back;      // a path
-  StepUpWays ways = {};  // where a step-up is what is missing
+  StepUpWays ways = {};  // if a step-up is missing
   void fill(site::Slots slots) const;
 };
 

@@ -69,8 +69,8 @@ HostRules WebHost::rules() const {
               }};
 }
 
-// Keys and other Bearer tokens are for the API host: here a page of a stranger's could not send
-// one, and a program has no need to.
+// Keys and other Bearer tokens are for the API host. Here they are refused: another site's page
+// cannot send one, and programs do not need to.
 Result<Caller, base::Error> WebHost::authenticate(const Presented& presented) const {
   if (identity::read_bearer(presented.headers).form != identity::Authorization::none) {
     return base::Error{

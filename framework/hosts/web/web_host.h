@@ -1,6 +1,6 @@
-// WebHost: the pages and JSON routes for people. It knows its callers by a cookie, so it lets no
-// page of another origin change anything: requests that do come from its own origin and carry the
-// token of the session. The routes of accounts are those of the API host.
+// WebHost: the pages and JSON routes for people. It authenticates callers by a cookie, so pages of
+// other origins can change nothing: requests that change something must come from its own origin
+// and carry the page token of the session. The routes of accounts are those of the API host.
 //
 // Owned by app/, given to wire::Server as a handler; called on the fibers of all loop Threads.
 #pragma once
@@ -29,8 +29,8 @@ struct WebHostParts {
 };
 
 struct WebHostSettings {
-  std::vector<BoundRoute> more_routes = {};  // of other rooms: public pages, the dashboard
-  std::vector<BoundRoute> last_routes = {};  // found where no other row has the path
+  std::vector<BoundRoute> more_routes = {};  // of public pages and the dashboard
+  std::vector<BoundRoute> last_routes = {};  // matched after all other rows
 };
 
 class WebHost final : public wire::Handler {
