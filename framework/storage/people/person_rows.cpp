@@ -88,7 +88,7 @@ std::int64_t credentials_of(Transaction& transaction, std::string_view person_id
 
 namespace {
 
-// Whether a credential that the person has lets them in, as people sign in here now.
+// True if the person has a credential that the current SignInWays accept.
 bool has_working_credential(const SignInWays& ways, Transaction& transaction,
                             std::string_view person_id) {
   const auto is_in = [](const std::vector<std::string>& list, const std::string& text) {
