@@ -1,4 +1,4 @@
-// How batches charge leases. A batch is one append: its row lists the units that it takes from
+// Charging of leases by batches. A batch is one append: its row lists the units that it takes from
 // leases, and changes no lease. Every heartbeat sums such lists and posts them to the leases, so a
 // settlement writes no row for each account that it charges, and never waits for a transaction that
 // grows a lease. Until then the view `lease_now` counts the pending charges; `lease.settled` alone
