@@ -3,8 +3,8 @@
 // THE LIFE OF A PURCHASE. Only the processor knows about money: the gateway relies on look-ups at
 // the processor alone (turnpike/processor.h). External notices only trigger a look-up.
 //
-//   created           stored permanently under (account, Idempotency-Key); the processor is asked to
-//                     begin() it under a step_key of the purchase
+//   created           stored permanently under (account, Idempotency-Key); the processor is asked
+//                     to begin() it under a step_key of the purchase
 //   awaiting_payment  the processor's reference is durable; only now the URL is disclosed
 //   credited          a look-up says paid, and amount, currency and names match: ONE transaction
 //                     writes the state and the allocation, whose id is derived from the purchase's
