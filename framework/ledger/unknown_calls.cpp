@@ -138,8 +138,8 @@ std::vector<OpenCall> UnknownCalls::list(std::size_t most) const {
   return open;
 }
 
-// Owed, so that no note is lost because the pool is full. A pool that has stopped has nothing
-// under way any more.
+// post() accepts the work even when the pool is full, so that no note is lost. Once the pool has
+// stopped, no other task runs, and the work can run here.
 void UnknownCalls::write_or_drop() {
   auto work = std::make_shared<Writing>(book_);
   if (!pool_.post(user_, work)) work->run();
