@@ -1,4 +1,4 @@
-// Deadline: the moment until which a wait may last, on CLOCK_BOOTTIME (it counts suspended time and
+// Deadline: the time until which a wait may last, on CLOCK_BOOTTIME (it counts suspended time and
 // never steps). Every wait in the program takes one. Plain value; safe on any Thread.
 #pragma once
 
