@@ -84,7 +84,7 @@ class Delivery final : public ReplySink {
   [[nodiscard]] bool lost_caller() const noexcept { return lost_caller_; }
 
  private:
-  // How the reply is treated: by its status and, for a success, by the no-charge conditions.
+  // The treatment of the reply: by its status and, for a success, by the no-charge conditions.
   enum class Treatment : std::uint8_t { success, waived, passed };
 
   bool stop(base::ErrorCode code, std::string message, Outcome outcome,

@@ -108,10 +108,10 @@ class Service {
   [[nodiscard]] const registry::Generation& generation() const noexcept {
     return installed_.generation;
   }
-  // Whether the operation can run now, by the program and by its provider. Must not wait, so
+  // True if the operation can run now, by the program and by its provider. Must not wait, so
   // catalogs may call it for every operation. The reason is valid as long as the Service.
   [[nodiscard]] State state(const registry::Operation& operation) const noexcept;
-  // Whether it can also be paid for per call now; ready if the operation is not offered that way.
+  // True if it can also be paid for per call now; ready if the operation is not offered that way.
   [[nodiscard]] State payment_state(const registry::Operation& operation) const noexcept;
 
   // Missing secrets of upstreams, each with its place.
