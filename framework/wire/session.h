@@ -58,7 +58,7 @@ class Session final : public Request, public Responder {
   enum class Head : std::uint8_t { complete, refused, none_yet, gone };
   enum class Body : std::uint8_t { none, unread, read, failed };
   enum class Reply : std::uint8_t { none, sized, chunked, held, done, broken };
-  // How the reading of a chunked body ended.
+  // The end of reading a chunked body.
   enum class Pumped : std::uint8_t { complete, refused, timed_out, ended_early, not_admitted };
 
   // Reading
