@@ -27,7 +27,7 @@ struct Deadline {
   }
 };
 
-// How a wait ended.
+// The cause that ended a wait.
 enum class Wake : std::uint8_t { ready, deadline, cancelled };
 
 }  // namespace turnpike::runtime

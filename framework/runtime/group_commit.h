@@ -2,8 +2,7 @@
 // transaction. While a group commits, further jobs queue up; they are the next group. Every caller
 // waits until its own job has an outcome.
 //
-// A user defines what a job is and what its outcome may be (GroupJob), and how a group is written
-// (GroupWriter):
+// A user defines the job and its outcome (GroupJob), and how a group is written (GroupWriter):
 //   struct Job : GroupJob<Outcome> { ... };
 //   GroupCommit<Job, Outcome> commit(writer, {.thread_name = "writer", ...});
 //   commit.start();
@@ -11,14 +10,14 @@
 //   if (!commit.push(job)) ...                        // stopped, or too many jobs wait
 //   switch (commit.wait(*job, deadline)) ...          // answered: job->take_answer()
 //
-// What may go wrong, and what then happens:
-//   nothing was written     the group is tried again while its callers wait
-//   the commit is unknown   nothing else is written until the writer has found out what became of
-//                           it; callers leave at their deadline, without a definite outcome
+// Failures and their consequences:
+//   nothing was written     the group is retried while its callers wait
+//   the commit is unknown   nothing else is written until the writer knows the outcome; callers
+//                           leave at their deadline, without a definite outcome
 //   the database is broken  the callers of the group are told `unknown`, all others `not_written`
-// A caller that leaves while its job is queued withdraws it: it is certainly not written. A caller
-// that leaves later was told that the outcome is unknown; if its group then turns out not written,
-// its job is dropped, and the writer is told of it (GroupWriter::left()).
+// A caller that leaves while its job is queued withdraws the job, which is then definitely not
+// written. A caller that leaves later was told that the outcome is unknown; if its group then turns
+// out not written, its job is dropped, and the writer is notified (GroupWriter::left()).
 //
 // Owned by its user; the writer must outlive it. push() and wait() from fibers and plain Threads;
 // start(), stop() and the destructor from a plain Thread.
