@@ -29,7 +29,7 @@ struct ShownLevel {
 };
 
 // The level of several components together, such as the methods of a capability: outage if all are
-// in outage, degraded if some are, unknown if one is unknown or there are none.
+// in outage; else the worst of their levels, at most degraded; unknown without components.
 Level levels_together(const std::vector<Level>& levels) noexcept;
 Evidence evidence_together(const std::vector<Evidence>& evidence) noexcept;
 
@@ -75,8 +75,7 @@ class BoardFacts {
     return names_[operation];
   }
 
-  // Writes the part of a document that begins it and ends with `reading`-dependent members, in that
-  // form.
+  // Writes the whole document in the given form.
   using Write = std::function<std::string(Reading)>;
   [[nodiscard]] BoardDocument document(std::int64_t valid_until_ms, const Write& write) const;
 
