@@ -1,7 +1,7 @@
 // CachedAuthenticator: the Authenticator over a KeyStore and the access tokens of grants. Answers
 // come from a cache that is split by calling Thread, so loops do not contend: a hit takes one
 // uncontended lock and allocates nothing. A Thread of its own, the heartbeat, reads the change
-// sequence every 250 ms and drops the entries that changed. When no heartbeat has succeeded for 750
+// sequence every 250 ms and drops the entries that changed. If no heartbeat has succeeded for 750
 // ms, the cache counts as stale and every token is looked up. A revocation on another node thus
 // holds within a second, or the answer is auth.unavailable. After a longer silence of the store,
 // calls are refused at once instead of waiting for the store. A second Thread records when keys

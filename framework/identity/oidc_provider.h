@@ -84,7 +84,7 @@ class OidcProvider {
  public:
   static constexpr std::int64_t kept_ms = 3'600'000;    // metadata and keys
   static constexpr std::int64_t key_retry_ms = 30'000;  // between fetches for an unknown key
-  static constexpr std::int64_t retry_ms = 5'000;       // after a failed fetch
+  static constexpr std::int64_t retry_ms = 5'000;       // after a failed fetch of metadata
   static constexpr std::uint64_t document_bytes_max = 128 * 1024;
   static constexpr std::int64_t begin_timeout_ms = 5'000;
   static constexpr std::int64_t redeem_timeout_ms = 10'000;
@@ -141,7 +141,7 @@ class OidcProvider {
   Metadata metadata_;
   std::int64_t metadata_until_ns_ = 0;
   KnownKeys keys_;
-  std::optional<ProviderFault> last_fault_;  // of the last fetch
+  std::optional<ProviderFault> last_fault_;  // of the last fetch of metadata
   std::int64_t retry_from_ns_ = 0;           // no fetch before this time
 };
 
