@@ -96,7 +96,7 @@ class Passage {
   std::shared_ptr<const identity::Principal> principal_;
   std::string_view body_;
   std::int64_t credits_remaining_ = -1;
-  bool keeps_reply_ = false;  // as the ticket requires
+  bool keeps_reply_ = false;  // copy of Ticket::keeps_reply
 };
 
 }  // namespace turnpike::exchange
