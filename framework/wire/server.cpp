@@ -59,7 +59,7 @@ class LoopServer final : public Server {
   }
 
   bool close(runtime::Deadline give_up) override {
-    // A loop executes posts in order: when it answers, it has executed all of drain()'s.
+    // A loop executes posts in order: when it answers, it has executed all posts of drain().
     return shared_.all_closed.wait(give_up) == runtime::Wake::ready &&
            on_every_loop(&ServerLoop::close_idle, give_up);
   }
