@@ -177,7 +177,7 @@ Index::Index(std::span<const Route> routes) {
     }
   }
   write_entries(routes);
-  // At half load with independent hashes, a run of this length occurs for only a few seeds.
+  // At half load with independent hashes, a run of this length occurs for only one seed in many.
   constexpr std::size_t run_max = 64;
   constexpr int seeds_max = 16;
   for (int attempt = 0; attempt < seeds_max; ++attempt) {
