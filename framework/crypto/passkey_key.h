@@ -1,8 +1,8 @@
 // PasskeyKey: the public key of a passkey, in one of the three algorithms that Turnpike requests,
 // and the verification of its owner's signatures, over OpenSSL. ES256 is ECDSA on P-256 with
-// SHA-256, with DER signatures; EdDSA is Ed25519; RS256 is RSASSA-PKCS1-v1_5 with SHA-256, 2048
-// bits and the exponent 65537 (the algorithms of RFC 9053 and RFC 8812, as restricted by WebAuthn
-// section 5.8.5).
+// SHA-256, its signatures in DER; EdDSA is Ed25519; RS256 is RSASSA-PKCS1-v1_5 with SHA-256, a
+// 2048-bit modulus and the exponent 65537 (the algorithms of RFC 9053 and RFC 8812, as WebAuthn
+// section 5.8.5 restricts them).
 //
 // Values and pure functions; safe on any Thread. Nothing is left in OpenSSL's error queue, which
 // the TLS connections of the same Thread read.
