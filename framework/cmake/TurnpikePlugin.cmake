@@ -4,11 +4,11 @@
 # file): a MODULE without `lib` prefix, hidden visibility, one exported symbol, all references
 # resolved at link time.
 #
-# A function whose own variables take more than 16 KiB of stack is an error: cooperative code has 64
-# KiB for all its nested calls, and an overflow ends the gateway. Keep the data on the heap, or make
-# the plugin `blocking`, in its descriptor and here (BLOCKING): it then runs on threads with normal
-# stacks. Link a library of the plugin's own to Turnpike::cooperative to apply the same limit;
-# prebuilt libraries are not checked.
+# A function whose own variables take more than 16 KiB of stack is an error: cooperative code has
+# only 64 KiB for all its nested calls, and an overflow ends the gateway. Keep the data on the heap,
+# or make the plugin `blocking`, in its descriptor and here (BLOCKING): it then runs on threads with
+# normal stacks. Link a library of the plugin's own to Turnpike::cooperative to apply the same
+# limit; prebuilt libraries are not checked.
 
 if(NOT TURNPIKE_SDK_INCLUDE_DIR)
   cmake_path(SET TURNPIKE_SDK_INCLUDE_DIR NORMALIZE ${CMAKE_CURRENT_LIST_DIR}/../sdk)
