@@ -56,7 +56,7 @@ std::string place_of(std::string_view pointer) {
   return pointer.empty() ? "the reply" : std::string(pointer);
 }
 
-// Describes the first violation of the expectation; empty: none.
+// Describes the first violation of the expectation and the number of further ones; empty: none.
 std::string difference_of(const Expectation& expect, std::string_view body) {
   std::string difference;
   std::size_t more = 0;
