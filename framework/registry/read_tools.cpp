@@ -124,7 +124,7 @@ void read_descriptions(const Cursor& map, const std::vector<std::string_view>& a
   }
 }
 
-// Reads the descriptions of arguments; requires the operation.
+// Reads the fixed values and the descriptions of arguments; requires the operation.
 void read_arguments(const Cursor& field, const Cursor& where, const Route& route,
                     const Operation& operation, Tool& tool) {
   const auto fixed = field.find("fixed");
