@@ -168,7 +168,7 @@ Result<MethodSetup, Error> AutoTopUps::write(const MethodSetup& next) {
   });
   if (!written.ok()) return written.error();
   if (*written) return **std::move(written);
-  // Another node took the step meanwhile: its result counts.
+  // Another caller or another node took the step meanwhile: its result counts.
   auto found = desk_.ask([&] { return store_.find_setup(next.id); });
   if (!found.ok()) return found.error();
   if (*found) return **std::move(found);

@@ -50,7 +50,7 @@ Result<Purchase, base::Error> Desk::write(const Step& step) {
     }
     return **std::move(written);
   }
-  // Another node took the step meanwhile: its result counts.
+  // Another caller or another node took the step meanwhile: its result counts.
   auto found = ask([&] { return store().find(step.next.id); });
   if (!found.ok()) return found.error();
   if (*found) return **std::move(found);
