@@ -11,8 +11,8 @@ namespace {
 
 using nlohmann::json;
 
-// Lead bytes in the order of the UTF-16 code units that they stand for: the supplementary planes
-// (lead bytes F0 to F4) are surrogates D800 to DFFF and so come before U+E000 to U+FFFF (EE, EF).
+// Ranks lead bytes in the order of their UTF-16 code units: the supplementary planes (lead bytes F0
+// to F4) are surrogates D800 to DFFF and so come before U+E000 to U+FFFF (EE, EF).
 constexpr unsigned utf16_rank(unsigned char byte) noexcept {
   if (byte >= 0xF0) return byte - 2u;
   if (byte >= 0xEE) return byte + 5u;
@@ -21,7 +21,8 @@ constexpr unsigned utf16_rank(unsigned char byte) noexcept {
 
 bool append(std::string& out, const json& value, int depth);
 
-// ECMA-262 Number::toString: the shortest digits, placed by the size of the exponent.
+// ECMA-262 Number::toString: the shortest digits; the exponent's size decides the position of the
+// point.
 void append_digits(std::string& out, std::string_view digits, int point) {
   const int count = static_cast<int>(digits.size());
   if (count <= point && point <= 21) {
@@ -43,7 +44,7 @@ void append_digits(std::string& out, std::string_view digits, int point) {
 template <class Integer>
 bool append_exact(std::string& out, Integer value) {
   const double number = static_cast<double>(value);
-  // 2^63 and 2^64 are where the conversion back would overflow.
+  // At 2^63 and 2^64 the conversion back would overflow.
   const double limit = std::is_signed_v<Integer> ? 9223372036854775808.0 : 18446744073709551616.0;
   if (number >= limit || static_cast<Integer>(number) != value) return false;
   return append_canonical_number(out, number);
@@ -140,7 +141,7 @@ bool canonical_key_less(std::string_view left, std::string_view right) noexcept 
 
 void append_canonical_string(std::string& out, std::string_view text) {
   out.push_back('"');
-  std::size_t plain = 0;  // where the run of characters that stand for themselves begins
+  std::size_t plain = 0;  // start of the run of unescaped characters
   for (std::size_t at = 0; at < text.size(); ++at) {
     const auto byte = static_cast<unsigned char>(text[at]);
     if (byte >= 0x20 && byte != '"' && byte != '\\') continue;

@@ -1,6 +1,6 @@
-// Canonical JSON (RFC 8785): the one text that a JSON value has, for everything that is hashed,
-// signed or compared: programs, cursors, receipts. Keys are ordered by their UTF-16 code units,
-// numbers are written as ECMAScript writes them, strings are UTF-8 with the fewest escapes.
+// Canonical JSON (RFC 8785): the unique text of a JSON value, for everything that is hashed, signed
+// or compared: programs, cursors, receipts. Keys are ordered by their UTF-16 code units, numbers
+// are written as in ECMAScript, strings are UTF-8 with the fewest escapes.
 //
 // Pure functions; safe on any Thread.
 #pragma once
@@ -17,11 +17,11 @@ namespace turnpike::base {
 // Deeper values are refused: the writer recurses, and stacks of fibers are small.
 inline constexpr int canonical_json_depth_max = 64;
 
-// Nothing when the value has no canonical form: a string that is not UTF-8, a number that is not
-// finite, an integer that no double holds exactly, binary values, nesting beyond the bound.
+// nullopt when the value has no canonical form: a string that is not UTF-8, a number that is not
+// finite, an integer that no double holds exactly, binary values, nesting beyond the limit.
 std::optional<std::string> canonical_json(const nlohmann::json& value);
 
-// Parts of it, for writers that do not hold a json value. `text` must be UTF-8.
+// Writers of parts, for callers without a json value. `text` must be UTF-8.
 void append_canonical_string(std::string& out, std::string_view text);
 void append_canonical_integer(std::string& out, std::int64_t value);
 // False, and nothing is appended, for a number that is not finite.

@@ -1,9 +1,9 @@
 // Crash points: the places of a paid call at which the test build of the gateway can be made to
-// stop dead: before and after each durable write and each step over the network. tests/e2e goes
-// through this list, kills a real gateway at every point, and writes what remained to
-// framework/ledger/CRASHES.md, and for payments per call to plugins/x402/CRASHES.md. Those of a
-// round of the status, "round_...", no call comes by: tests/conformance kills a process there.
-// Those of buying Credits, "purchase_..." and "refund_...", tests/e2e goes through by themselves.
+// stop dead: before and after each durable write and each step over the network. tests/e2e iterates
+// over this list, kills a real gateway at every point, and writes the remaining state to
+// framework/ledger/CRASHES.md, and for payments per call to plugins/x402/CRASHES.md. Calls do not
+// pass the points of a status round, "round_...": tests/conformance kills a process there.
+// tests/e2e tests the points of buying Credits, "purchase_..." and "refund_...", separately.
 //
 // In every other build pass() does nothing. The test build (tests/crash) compiles files that have
 // points a second time, with TURNPIKE_CRASH_POINTS. Any Thread.
@@ -14,7 +14,7 @@
 
 namespace turnpike::base {
 
-// Name, and what has been done when a call comes by.
+// Name, and what has been done when a call passes the point.
 #define TURNPIKE_CRASH_POINT_LIST(X)                                       \
   X(request_read, "the request is read and found good")                    \
   X(claim_before, "the Idempotency-Key is about to be claimed")            \

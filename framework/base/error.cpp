@@ -10,8 +10,8 @@ namespace {
 constexpr std::size_t own_codes = std::size(error_infos);
 constexpr std::size_t lane_codes_max = error_codes_max - own_codes;
 
-// Filled from the front and never changed again, so readers need no lock. The texts are the
-// plugin's, which stays mapped until exit.
+// Filled from the front and never changed again, so readers need no lock. The texts belong to the
+// plugin, which stays mapped until exit.
 constinit std::array<LaneError, lane_codes_max> lane_errors{};
 std::atomic<std::size_t> lane_errors_count{0};
 
@@ -31,7 +31,7 @@ bool is_same(const LaneError& known, const LaneCode& code) noexcept {
          known.text == code.text && known.role == code.role;
 }
 
-// What is wrong with a code that `lane` brings; empty: nothing.
+// The fault of a code that `lane` adds; empty: none.
 std::string_view fault_of(std::string_view lane, const LaneCode& code) noexcept {
   const bool is_prefixed = code.name.starts_with(lane) &&
                            code.name.substr(lane.size()).starts_with('.') &&

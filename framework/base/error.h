@@ -2,8 +2,8 @@
 // input the fields at fault. One enum for the whole program; each host maps it to its protocol in
 // one table. Messages never contain secrets, upstream hosts or internals.
 //
-// Lanes bring codes of their own. They are added while plugins are loaded, before anything serves,
-// and stay until the process ends: values of the enum above those it names.
+// Lanes add codes of their own while plugins are loaded, before anything is served; these codes
+// stay until the process ends. Their enum values are above the named ones.
 //
 // Value types; safe on any thread.
 #pragma once
@@ -175,7 +175,7 @@ enum class ErrorCode : std::uint8_t {
 #undef X
 };
 
-// The facts of an error that its code fixes.
+// The properties of an error that its code determines.
 struct ErrorInfo {
   ErrorCode code;
   std::string_view name;
@@ -189,10 +189,10 @@ inline constexpr ErrorInfo error_infos[] = {
 #undef X
 };
 
-// All codes are below; tables by code have so many rows.
+// All codes are below this; the row count of tables by code.
 inline constexpr std::size_t error_codes_max = 192;
 
-// What a lane brought with its code.
+// A code that a lane added.
 struct LaneError {
   ErrorInfo info;
   int status = 0;
@@ -200,10 +200,10 @@ struct LaneError {
   CodeRole role = CodeRole::none;
 };
 
-// The lane's part of `code`, or null: it is one of the gateway's own.
+// The lane's data of `code`, or null for one of the gateway's own codes.
 const LaneError* lane_error(ErrorCode code) noexcept;
 
-// The word of OAuth's error bodies for a code of its own: "invalid_grant" for oauth.invalid_grant;
+// The error string of OAuth responses for an oauth code: "invalid_grant" for oauth.invalid_grant;
 // empty for any other code.
 std::string_view oauth_word(ErrorCode code) noexcept;
 
@@ -212,22 +212,22 @@ inline const ErrorInfo& info_of(ErrorCode code) noexcept {
   return index < std::size(error_infos) ? error_infos[index] : lane_error(code)->info;
 }
 
-// Takes the codes of a lane in, or says which of them cannot be one. The same codes again change
-// nothing. By one Thread at a time, while nothing is served.
+// Adds the codes of a lane; the error names an invalid one. Adding the same codes again changes
+// nothing. Call from one Thread at a time, before anything is served.
 [[nodiscard]] Result<Unit, std::string> add_lane_codes(std::string_view lane,
                                                        std::span<const LaneCode> codes);
 
-// The code that a lane gave this role, or what the gateway says where none did.
+// The code that a lane declared for this role, or the gateway's default.
 ErrorCode code_of(CodeRole role) noexcept;
 CodeRole role_of(ErrorCode code) noexcept;
 
-// All there are, for documents: those of lanes stand before those of the catalog.
+// All codes, for documents; a lane's codes come before those of the catalog.
 std::vector<ErrorInfo> all_errors();
 
 // The code with this public name, or null: names come from lane plugins.
 const ErrorInfo* find_error(std::string_view name) noexcept;
 
-// One thing wrong with the input: where, what, how to fix it.
+// One fault of the input: its place, the fault, and how to fix it.
 struct FieldProblem {
   std::string location;  // "query.limit", "header.idempotency-key", a JSON pointer "/name"
   std::string problem;
@@ -239,7 +239,7 @@ struct Error {
   std::string message;
   std::uint32_t retry_after_seconds = 0;  // 0: none
   std::vector<FieldProblem> fields = {};
-  // Where they depend on the call; else the code's.
+  // Overrides of the code's advice and fault, where these depend on the call.
   std::optional<Advice> advice = {};
   std::optional<Fault> fault = {};
 };

@@ -6,8 +6,7 @@ namespace turnpike::base {
 
 namespace {
 
-// Messages are ours and UTF-8; what a plugin or a caller's bytes got into them is not trusted to
-// be.
+// Messages are ours and UTF-8, but may contain bytes of a plugin or a caller that are not.
 void append_text(std::string& out, std::string_view text) {
   if (is_utf8(text)) {
     append_canonical_string(out, text);

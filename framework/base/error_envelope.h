@@ -1,6 +1,6 @@
-// The ErrorEnvelope: the JSON body of every error that the gateway itself answers, on every host.
-// Written into one string, without a JSON tree, since refusals are on the path of every call. Pure
-// functions; any Thread.
+// The ErrorEnvelope: the JSON body of the gateway's own errors, on every host. Written into one
+// string, without a JSON tree, since refusals are on the path of every call. Pure functions; any
+// Thread.
 #pragma once
 
 #include <string>

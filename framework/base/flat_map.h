@@ -1,8 +1,8 @@
-// FlatMap: a hash map for what every call looks up: elements stand in one array beside a byte of
-// hash each, so that a find touches one element where std::unordered_map follows three pointers.
-// It is Boost.Unordered's; elements move when others come, so what must stay is kept by pointer.
+// FlatMap: a hash map for look-ups of every call: elements are in one array with one byte of hash
+// each, so that a look-up touches one element where std::unordered_map follows three pointers. It
+// is Boost.Unordered's; elements move on insertion, so store pointers if addresses must be stable.
 //
-// Like a container of std: owned by whoever uses it, who also locks it.
+// Like a container of std: the owner also locks it.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@
 
 namespace turnpike::base {
 
-// REQUIRES: Hash spreads over all its bits, and says so by `is_avalanching`.
+// REQUIRES: Hash distributes over all its bits, and declares so by `is_avalanching`.
 template <class Key, class Value, class Hash>
 using FlatMap = boost::unordered_flat_map<Key, Value, Hash, std::equal_to<>>;
 

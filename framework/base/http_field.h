@@ -1,5 +1,5 @@
 // Rules for the text of an HTTP header field (RFC 9110, sections 5.1 and 5.5) and of a URL. Pure
-// functions; every message passes through them, so they look at eight bytes at a time, or branch
+// functions; every message passes through them, so they examine eight bytes at a time, or branch
 // only at the end.
 #pragma once
 
@@ -25,8 +25,8 @@ inline constexpr auto not_token_table = make_not_token_table();
 
 inline constexpr std::uint64_t ones = 0x0101'0101'0101'0101;
 
-// Not zero exactly when a byte of the word is under `limit` or is DEL; it does not tell which: the
-// borrows run upwards.
+// Nonzero exactly when a byte of the word is below `limit` or is DEL; the result does not locate
+// that byte, since borrows propagate upwards.
 template <std::uint64_t limit>
 constexpr std::uint64_t suspects(std::uint64_t word) noexcept {
   const std::uint64_t low = (word - limit * ones) & ~word;
@@ -42,7 +42,7 @@ constexpr bool is_value_byte(char c) noexcept {
 
 }  // namespace http_field_detail
 
-// A token.
+// True for a token.
 constexpr bool is_field_name(std::string_view name) noexcept {
   std::uint8_t fault = name.empty() ? 1 : 0;
   for (const char c : name) {
@@ -51,7 +51,7 @@ constexpr bool is_field_name(std::string_view name) noexcept {
   return fault == 0;
 }
 
-// No control byte but the tab.
+// True for a text without control bytes other than the tab.
 inline bool is_field_value(std::string_view value) noexcept {
   std::size_t at = 0;
   for (; value.size() - at >= 8; at += 8) {
@@ -68,7 +68,7 @@ inline bool is_field_value(std::string_view value) noexcept {
   return true;
 }
 
-// The text without the blanks and tabs around it (RFC 9110, section 5.6.3).
+// The text without leading and trailing blanks and tabs (RFC 9110, section 5.6.3).
 constexpr std::string_view trimmed(std::string_view text) noexcept {
   while (text.starts_with(' ') || text.starts_with('\t')) text.remove_prefix(1);
   while (text.ends_with(' ') || text.ends_with('\t')) text.remove_suffix(1);
@@ -80,7 +80,8 @@ constexpr std::string_view media_type_of(std::string_view content_type) noexcept
   return trimmed(content_type.substr(0, content_type.find(';')));
 }
 
-// Neither blank nor control byte nor anything beyond ASCII: what may stand in a URL at all.
+// True for visible ASCII only: no blank, no control byte, nothing beyond ASCII. URLs may contain
+// nothing else.
 inline bool is_visible_ascii(std::string_view text) noexcept {
   const auto is_visible = [](char c) { return c > 0x20 && c < 0x7F; };
   std::size_t at = 0;

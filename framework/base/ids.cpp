@@ -33,8 +33,8 @@ int digits(std::string_view text, std::size_t from, std::size_t length) noexcept
 }  // namespace
 
 UuidText UuidSource::next() noexcept {
-  // 26 bits of counter, started at a random low value each millisecond, keep the order; the 48 bits
-  // behind it are random (RFC 9562 section 6.2, method 1).
+  // A 26-bit counter, started at a random low value each millisecond, keeps the order; the 48 bits
+  // after it are random (RFC 9562 section 6.2, method 1).
   if (entropy_used_ + 8 > entropy_.size()) {
     random_.fill(entropy_);
     entropy_used_ = 0;
@@ -46,7 +46,7 @@ UuidText UuidSource::next() noexcept {
     last_ms_ = now;
     counter_ = (std::uint32_t{random[6]} << 8 | random[7]);
   } else if (++counter_ >> 26 != 0) {
-    ++last_ms_;  // the millisecond is used up: run ahead of the clock rather than repeat
+    ++last_ms_;  // the counter is exhausted: run ahead of the clock instead of repeating
     counter_ = 0;
   }
   std::uint8_t bytes[16];

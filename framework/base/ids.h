@@ -17,7 +17,7 @@ namespace turnpike::base {
 using UuidText = std::array<char, 36>;
 inline std::string_view view(const UuidText& uuid) noexcept { return {uuid.data(), uuid.size()}; }
 
-// Makes UUIDv7s that grow strictly within this object, also within one millisecond and when the
+// Makes UUIDv7s that increase strictly within this object, also within one millisecond and when the
 // clock steps back. One per loop or committer: not safe for concurrent use by several Threads.
 class UuidSource {
  public:
@@ -34,7 +34,7 @@ class UuidSource {
 };
 
 bool is_uuid(std::string_view text) noexcept;
-// When that UUIDv7 was made. REQUIRES: is_uuid(uuid).
+// The time at which the UUIDv7 was made. REQUIRES: is_uuid(uuid).
 std::int64_t unix_ms_of(std::string_view uuid) noexcept;
 
 // "2026-11-21T06:29:00.123Z" from milliseconds since 1970 UTC, and back (offsets are refused).
@@ -42,7 +42,7 @@ std::string rfc3339(std::int64_t unix_ms);
 std::optional<std::int64_t> parse_rfc3339(std::string_view text) noexcept;
 
 // Lower-case hex, base62 (0-9A-Za-z, fixed width, most significant first), base64url without
-// padding, base64 with it. What is read must be the canonical form.
+// padding, base64 with padding. The decoders accept the canonical form only.
 std::string hex(std::span<const std::uint8_t> bytes);
 std::string base62(std::span<const std::uint8_t> bytes, std::size_t width);
 std::string base64url(std::string_view bytes);

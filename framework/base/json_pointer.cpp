@@ -11,7 +11,7 @@
 namespace turnpike::base {
 namespace {
 
-// "0", "17": what may name an item (RFC 6901, section 4).
+// Parses "0", "17": a token that may be a list index (RFC 6901, section 4).
 std::optional<std::uint64_t> index_of(std::string_view token) noexcept {
   if (token.empty() || (token.front() == '0' && token.size() > 1)) return std::nullopt;
   std::uint64_t index = 0;
@@ -46,14 +46,14 @@ std::size_t encode_utf8(std::uint32_t point, char* out) noexcept {
 }
 
 // Reads the document once. `depth_` containers are open; the outermost `matched_` of them, and no
-// others, lie on the pointer's path.
+// others, are on the pointer's path.
 class Scanner {
  public:
   Scanner(std::string_view json, const JsonPointer& pointer) noexcept
       : at_(json.data()), end_(json.data() + json.size()), tokens_(pointer.tokens()) {}
 
   Pointed run() noexcept {
-    bool is_on_path = true;  // of the value that comes next
+    bool is_on_path = true;  // whether the next value is on the path
     do {
       skip_blanks();
       if (!read_value(is_on_path) || !close_and_go_on(is_on_path)) return Pointed::malformed;
@@ -68,7 +68,8 @@ class Scanner {
   }
 
  private:
-  // A scalar whole, of a container the opening. Opened containers that are empty close again.
+  // Reads a whole scalar, or the opening of a container. close_and_go_on() closes an empty
+  // container.
   bool read_value(bool is_on_path) noexcept {
     if (at_ == end_) return false;
     const bool is_target = is_on_path && depth_ == tokens_.size();
@@ -112,8 +113,8 @@ class Scanner {
     return true;
   }
 
-  // What stands between two values: ends of containers, a comma, a name. Ends at the next value,
-  // or with no container open.
+  // Reads the text between two values: ends of containers, a comma, a name. Stops at the next
+  // value, or when no container is open.
   bool close_and_go_on(bool& is_on_path) noexcept {
     bool is_first = has_opened_;
     while (depth_ > 0) {
@@ -140,7 +141,7 @@ class Scanner {
     return true;
   }
 
-  // The token that the members of the innermost container are compared with; null: none.
+  // The token to compare the members of the innermost container with; null: none.
   [[nodiscard]] const JsonPointer::Token* token() const noexcept {
     return matched_ == depth_ && depth_ <= tokens_.size() ? &tokens_[depth_ - 1] : nullptr;
   }
@@ -159,7 +160,7 @@ class Scanner {
     const bool is_string = is_equal ? compare_string(wanted->name, is_equal) : skip_string();
     if (!is_string) return false;
     is_on_path = is_equal;
-    if (is_equal) result_ = Pointed::missing;  // what an earlier member of this name held is void
+    if (is_equal) result_ = Pointed::missing;  // overrides an earlier member of this name
     skip_blanks();
     return at_ != end_ && *at_++ == ':';
   }
@@ -200,7 +201,7 @@ class Scanner {
     return skip_digits();
   }
 
-  // After the opening quote, up to and past the closing one.
+  // Reads from after the opening quote past the closing one.
   bool skip_string() noexcept {
     char unused[4];
     while (at_ != end_) {
@@ -230,7 +231,8 @@ class Scanner {
     return false;
   }
 
-  // After the backslash: the bytes it stands for; 0 when it is none.
+  // Reads the rest of an escape after the backslash: writes its bytes and returns their number; 0:
+  // invalid.
   std::size_t read_escape(char* out) noexcept {
     if (at_ == end_) return 0;
     constexpr std::string_view letters = "\"\\/bfnrt";
@@ -268,11 +270,11 @@ class Scanner {
   std::array<std::uint64_t, JsonPointer::tokens_max> index_{};  // of open lists on the path
   std::size_t depth_ = 0;
   std::size_t matched_ = 0;
-  bool has_opened_ = false;  // the value read last was the opening of a container
+  bool has_opened_ = false;  // the last value read was the opening of a container
   Pointed result_ = Pointed::missing;
   const char* value_begin_ = nullptr;  // of the value at the pointer
   const char* value_end_ = nullptr;
-  bool is_value_open_ = false;  // it is a container that is open
+  bool is_value_open_ = false;  // that value is a container that is still open
 };
 
 }  // namespace

@@ -1,8 +1,7 @@
-// JsonPointer: RFC 6901, parsed once; and point() and text_at(), which find what stands at one in a
-// JSON text without building anything: one pass over the bytes, no allocation, no recursion, so
-// hostile texts cost no more than their length. The whole text is checked, since a document that is
-// not JSON has nothing at any pointer. Of a member that is there twice the last one counts, as for
-// most readers.
+// JsonPointer: RFC 6901, parsed once; and point() and text_at(), which find the value at a pointer
+// in a JSON text without building a tree: one pass over the bytes, no allocation, no recursion, so
+// the cost of hostile texts is linear. The whole text is checked, since a document that is not JSON
+// has no value at any pointer. If a member occurs twice the last one counts, as for most readers.
 //
 // Values and pure functions; safe on any Thread.
 #pragma once
@@ -23,10 +22,10 @@ class JsonPointer {
 
   struct Token {
     std::string name;                    // ~0 and ~1 decoded
-    std::optional<std::uint64_t> index;  // when it may name an item of a list
+    std::optional<std::uint64_t> index;  // set if it may be a list index
   };
 
-  // Nothing for a text that is none, or is beyond the bounds. "" is the whole document.
+  // nullopt for a text that is not a pointer or exceeds the limits. "" is the whole document.
   static std::optional<JsonPointer> parse(std::string_view text);
 
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
@@ -50,15 +49,15 @@ inline constexpr std::size_t json_depth_max = 512;
 
 enum class Pointed : std::uint8_t {
   malformed,   // the text is not JSON (RFC 8259), or too deep
-  missing,     // nothing is there
+  missing,     // there is no value at the pointer
   null,        // the value null
   empty_list,  // a list without items
   other,
 };
 Pointed point(std::string_view json, const JsonPointer& pointer) noexcept;
 
-// The text of the value at `pointer`, byte for byte as it stands in `json`; nothing where the whole
-// is malformed or nothing is there.
+// The text of the value at `pointer`, byte for byte as in `json`; nullopt if the document is
+// malformed or has no value there.
 std::optional<std::string_view> text_at(std::string_view json, const JsonPointer& pointer) noexcept;
 
 }  // namespace turnpike::base

@@ -5,7 +5,7 @@ namespace turnpike::base {
 bool read_json(std::string_view text, nlohmann::json_sax<nlohmann::json>& reader) {
   const std::size_t nul = text.find('\0');
   if (nul == text.npos) return nlohmann::json::sax_parse(text, &reader);
-  // Another control byte is as wrong wherever a NUL may stand, and the library says so.
+  // A NUL is an error wherever another control byte is; the library reports the latter.
   return nlohmann::json::sax_parse(std::string(text.substr(0, nul)) + '\x01', &reader);
 }
 

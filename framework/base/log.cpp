@@ -29,11 +29,11 @@ namespace {
 
 using Fields = std::span<const LogField>;
 
-constexpr std::uint32_t threads_max = 512;  // with blocks of their own; more than loops may be
-constexpr int pieces_per_turn = 64;         // of one Thread, until it is the next one's turn
+constexpr std::uint32_t threads_max = 512;  // with own blocks; more than there can be loops
+constexpr int pieces_per_turn = 64;         // of one Thread before the next Thread's turn
 constexpr int nap_ms = 1;
 
-// Times as text, of which all but the milliseconds is made once a second.
+// Times as text; everything but the milliseconds is formatted once a second.
 class TimeText {
  public:
   std::string_view of(std::int64_t unix_ms) {
@@ -55,14 +55,14 @@ class TimeText {
   std::string whole_;
 };
 
-// What one Thread writes with.
+// The log buffers of one Thread.
 struct Gathered {
   LogBlocks blocks;
   TimeText time;
 };
 
-// The line with its newline. When it is longer than a block its longest texts are cut, at a whole
-// character.
+// The line with its newline. If it exceeds a block, its longest texts are truncated at a character
+// boundary.
 std::string line_within_a_block(std::string_view time, Severity severity, std::string_view event,
                                 Fields fields) {
   std::vector<LogField> shown(fields.begin(), fields.end());
@@ -88,7 +88,7 @@ std::string line_within_a_block(std::string_view time, Severity severity, std::s
   return line;
 }
 
-// What outlives the log when nobody takes the bytes that its Thread is writing.
+// The part of the log that survives when its Thread hangs in a write that is never accepted.
 class Core {
  public:
   Core(const Clock& clock, const LogSettings& settings)
@@ -109,7 +109,7 @@ class Core {
   void gather_here();
   void write_gathered() noexcept;
   void run() noexcept;   // by the log's Thread
-  bool stop() noexcept;  // whether that Thread has ended
+  bool stop() noexcept;  // returns whether that Thread has ended
 
  private:
   void append(Gathered& gathered, Severity severity, std::string_view event, Fields fields);
@@ -126,24 +126,24 @@ class Core {
 
   const Clock& clock_;
   const LogSettings settings_;
-  const std::uint64_t number_;  // tells this log's from another's that was at the same address
+  const std::uint64_t number_;  // distinguishes this log from an earlier one at the same address
   int wake_up_ = -1;
   int ended_ = -1;
 
   const std::unique_ptr<Gathered> shared_;
   std::mutex shared_mutex_;
-  // In the order of their coming; the first are the shared ones. Read by signal handlers.
+  // In order of arrival; the first is the shared one. Read by signal handlers.
   std::array<std::atomic<Gathered*>, threads_max> all_{};
   std::atomic<std::uint32_t> count_{1};
 
   std::atomic<bool> is_woken_{false};
   std::atomic<bool> is_stopping_{false};
   std::atomic<bool> is_abandoned_{false};
-  std::atomic<bool> is_writing_{false};  // somebody has the turn to write
+  std::atomic<bool> is_writing_{false};  // a Thread has the turn to write
   std::atomic<std::uint64_t> dropped_{0};
-  // Of whoever has the turn.
+  // Used by the Thread that has the turn.
   std::uint64_t told_dropped_ = 0;
-  bool is_torn_ = false;  // the last bytes that were taken are not the end of a line
+  bool is_torn_ = false;  // the last written bytes were not the end of a line
 
   static std::atomic<std::uint64_t> last_number;
 };
@@ -185,7 +185,7 @@ void Core::append(Gathered& gathered, Severity severity, std::string_view event,
   if (gathered.blocks.has_filled_one() || is_urgent) wake();
 }
 
-// Of a line that may be longer than what is left of the block it is known first how long it is.
+// Renders separately a line that may not fit into the rest of the block, to learn its length first.
 void Core::append_aside(Gathered& gathered, std::string_view time, Severity severity,
                         std::string_view event, Fields fields) {
   const std::string line = line_within_a_block(time, severity, event, fields);
@@ -202,7 +202,7 @@ void Core::drop(std::uint64_t lines) noexcept {
   if (settings_.dropped != nullptr) settings_.dropped->add(lines);
 }
 
-// The first who wakes the log's Thread does so for all until it looks.
+// The first waker wakes the log's Thread for all, until that Thread checks.
 void Core::wake() noexcept {
   if (!is_woken_.exchange(true, std::memory_order_acq_rel)) ::eventfd_write(wake_up_, 1);
 }
@@ -250,7 +250,7 @@ bool Core::take_turn(std::int64_t until_ms) noexcept {
   return true;
 }
 
-// REQUIRES: the turn. Takes until nothing is left, or until `take` has taken less than it was
+// REQUIRES: the turn. Passes bytes on until none are left, or until `take` takes less than it was
 // given.
 template <class Take>
 void Core::write_all(Take take) noexcept {
@@ -267,15 +267,15 @@ void Core::write_all(Take take) noexcept {
   }
 }
 
-// Waits for a slow reader; less than all was written when the descriptor has failed.
+// Waits for a slow reader; writes less than all only when the descriptor has failed.
 std::size_t Core::write_some(std::string_view bytes) noexcept {
   std::size_t done = 0;
   while (done < bytes.size()) {
     const ssize_t written = ::write(settings_.descriptor, bytes.data() + done, bytes.size() - done);
-    while (is_abandoned_.load()) ::pause();  // what this works with may be gone
+    while (is_abandoned_.load()) ::pause();  // members may be destroyed already
     if (written > 0) {
       done += static_cast<std::size_t>(written);
-    } else if (written < 0 && errno == EAGAIN) {  // others who have it chose not to wait
+    } else if (written < 0 && errno == EAGAIN) {  // another owner made the descriptor non-blocking
       pollfd entry{settings_.descriptor, POLLOUT, 0};
       ::poll(&entry, 1, -1);
     } else if (written == 0 || errno != EINTR) {
@@ -286,7 +286,7 @@ std::size_t Core::write_some(std::string_view bytes) noexcept {
   return done;
 }
 
-// A disk that is full may have room again later.
+// Lines are dropped; a full disk may have room again later.
 void Core::write_or_drop(std::string_view lines) noexcept {
   if (is_torn_) write_some("\n");
   const std::size_t done = is_torn_ ? 0 : write_some(lines);
@@ -304,13 +304,13 @@ void Core::tell_dropped() noexcept {
                         {{"count", dropped - told_dropped_}}) +
         '\n';
     if (write_some(line) == line.size()) told_dropped_ = dropped;
-  } catch (...) {  // out of memory: told the next time
+  } catch (...) {  // out of memory: reported the next time
   }
 }
 
 void Core::write_gathered() noexcept {
   const std::int64_t until_ms = patience_until(settings_.patience_ms);
-  // What has hit the log's own Thread has hit it with the turn, perhaps.
+  // If the log's own Thread was hit, it may already have the turn.
   if (!is_log_thread && !take_turn(until_ms)) return;
   write_all(
       [&](std::string_view lines) { return patient_write(settings_.descriptor, lines, until_ms); });

@@ -1,11 +1,11 @@
-// Log: one JSON object a line. The log of the process gathers lines in blocks, those of a loop
-// without a lock, a system call or a wake-up, and a Thread of its own writes them: after 250 ms at
-// the latest, at once when a block is full or a line is a warning or an error. A slow reader never
-// stops whoever writes a line: when all blocks are full, lines are dropped, counted and told of.
+// Log: one JSON object per line. The log of the process gathers lines in blocks, for loops without
+// a lock, a system call or a wake-up, and a Thread of its own writes them: after 250 ms at the
+// latest, at once when a block is full or a line is a warning or an error. A slow reader never
+// blocks a writer of lines: when all blocks are full, lines are dropped, counted and reported.
 //
-// Owned by app/; every method may be called from any Thread. Fields are data, never formatted
-// text; secrets, bodies and query strings must not be passed. The lines of one Thread stay in
-// order; those of several are in the order of their blocks, so look at their times.
+// Owned by app/; every method may be called from any Thread. Fields are data, never formatted text;
+// secrets, bodies and query strings must not be passed. The lines of one Thread stay in order;
+// lines of several Threads are in the order of their blocks, so compare their times.
 #pragma once
 
 #include <concepts>
@@ -44,17 +44,17 @@ class Log {
   void write(Severity severity, std::string_view event) noexcept { write(severity, event, {}); }
 };
 
-// The line as it is written, without the newline.
+// The line as written, without the newline.
 std::string render_log_line(std::string_view time, Severity severity, std::string_view event,
                             std::initializer_list<LogField> fields);
 
 class ProcessLog : public Log {
  public:
   using Log::write;
-  // From here on the lines of the calling Thread, a loop's, are gathered in blocks of its own; the
-  // other Threads share some, and a lock. The log must outlive what the Thread writes.
+  // From now on the lines of the calling Thread, a loop's, are gathered in blocks of its own; all
+  // other Threads share blocks and a lock. The log must outlive the Thread's writes.
   virtual void gather_here() = 0;
-  // Writes what is gathered on the calling Thread, for a second at most: for a process that is
+  // Writes all gathered lines on the calling Thread, for a second at most: for a process that is
   // about to end without destroying the log. Async-signal-safe.
   virtual void write_gathered() noexcept = 0;
 };
@@ -62,15 +62,15 @@ class ProcessLog : public Log {
 struct LogSettings {
   Severity minimum = Severity::info;  // lines below are not rendered
   int descriptor = 2;                 // standard error
-  Counter* dropped = nullptr;         // counts lines that were dropped; outlives the log
+  Counter* dropped = nullptr;         // counts dropped lines; outlives the log
   int gather_ms = 250;
-  int patience_ms = 1'000;  // with a reader who takes nothing, when the log ends
+  int patience_ms = 1'000;  // limit for a blocked reader when the log is destroyed
 };
 
-// Writes what is gathered when destroyed.
+// Writes the gathered lines when destroyed.
 std::unique_ptr<ProcessLog> make_process_log(const Clock& clock, const LogSettings& settings);
 
-// For tests and tools that want none.
+// A log that discards everything, for tests and tools.
 std::unique_ptr<Log> make_silent_log();
 
 }  // namespace turnpike::base

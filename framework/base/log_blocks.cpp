@@ -9,7 +9,8 @@ static_assert(log_blocks_max == 64, "one bit each");
 LogBlocks::LogBlocks()
     : memory_(new char[log_blocks_max * log_block_bytes]), unused_(~std::uint64_t{1}) {}
 
-// The lowest one: of the few that do the work when the reader keeps up, all stay in the cache.
+// Takes the lowest free block: when the reader keeps up, few blocks are in use and stay in the
+// cache.
 bool LogBlocks::begin_block(bool is_urgent) noexcept {
   const std::uint64_t unused = unused_.load(std::memory_order_acquire);
   const auto left = static_cast<std::uint32_t>(std::popcount(unused));
@@ -33,7 +34,7 @@ void LogBlocks::committed(std::size_t bytes) noexcept {
 std::string_view LogBlocks::next_bytes() noexcept {
   for (;;) {
     Block& block = blocks_[taken_block_];
-    // The next one is looked for first: once there is one, no more bytes come into this.
+    // Reads `next` first: once there is a next block, no more bytes are added to this one.
     const std::uint32_t next = block.next.load(std::memory_order_acquire);
     const std::size_t bytes = block.bytes.load(std::memory_order_acquire);
     if (taken_bytes_ < bytes) {

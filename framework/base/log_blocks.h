@@ -1,10 +1,10 @@
-// LogBlocks: the lines of one Thread on their way to the log's. A fixed number of blocks: the
-// writer fills one and goes on with the next that is free; the reader takes their bytes in the
-// order in which they were written and gives them back. Neither waits for the other, and there is
-// no lock. That nothing of it is ever moved or freed lets a signal handler read it, too.
+// LogBlocks: the lines of one Thread on their way to the log's Thread. A fixed number of blocks:
+// the writer fills one and continues with a free one; the reader takes their bytes in the order of
+// writing and frees them. Neither waits for the other, and there is no lock. Nothing is ever moved
+// or freed, so a signal handler can read it too.
 //
-// Owned by the log. One Thread writes (or several, one at a time under a lock of theirs); one at a
-// time reads, whoever holds the log's turn to write.
+// Owned by the log. One Thread writes (or several, one at a time under a lock of theirs); one
+// Thread at a time reads: the one that has the log's turn to write.
 #pragma once
 
 #include <array>
@@ -18,8 +18,8 @@
 namespace turnpike::base {
 
 inline constexpr std::size_t log_block_bytes = 64 * 1024;
-inline constexpr std::uint32_t log_blocks_max = 64;  // of one Thread
-// Kept for warnings and errors, when a flood of other lines has filled the rest.
+inline constexpr std::uint32_t log_blocks_max = 64;  // per Thread
+// Reserved for warnings and errors, when a flood of other lines has filled the rest.
 inline constexpr std::uint32_t log_blocks_kept = 4;
 
 class LogBlocks {
@@ -28,19 +28,20 @@ class LogBlocks {
   LogBlocks(const LogBlocks&) = delete;
   LogBlocks& operator=(const LogBlocks&) = delete;
 
-  // For the writer: the place of its next bytes, the room there, and the notice that it wrote
-  // them, which makes them readable.
+  // For the writer: the address of its next bytes, the room there, and the commit that makes
+  // written bytes readable.
   [[nodiscard]] char* place() noexcept { return bytes_of(written_block_) + written_bytes_; }
   [[nodiscard]] std::size_t room() const noexcept { return log_block_bytes - written_bytes_; }
   void committed(std::size_t bytes) noexcept;
-  // Goes on with another block if it must; false: all are full. REQUIRES: bytes <= log_block_bytes.
+  // Continues with another block if necessary; false: all are full. REQUIRES: bytes <=
+  // log_block_bytes.
   [[nodiscard]] bool make_room(std::size_t bytes, bool is_urgent) noexcept {
     return bytes <= room() || begin_block(is_urgent);
   }
-  // Since the last question: whether a block was filled.
+  // True if a block was filled since the last call.
   bool has_filled_one() noexcept { return std::exchange(has_filled_one_, false); }
 
-  // For the reader: bytes that lie together, or none. taken() says how many of them it has used.
+  // For the reader: contiguous bytes, or none. taken() tells how many of them were used.
   std::string_view next_bytes() noexcept;
   void taken(std::size_t bytes) noexcept { taken_bytes_ += bytes; }
 
@@ -54,16 +55,16 @@ class LogBlocks {
   char* bytes_of(std::uint32_t block) noexcept { return memory_.get() + block * log_block_bytes; }
   bool begin_block(bool is_urgent) noexcept;
 
-  const std::unique_ptr<char[]> memory_;  // its pages come into being when they are written
+  const std::unique_ptr<char[]> memory_;  // pages are allocated by the system at first use
   std::array<Block, log_blocks_max> blocks_;
 
-  // One bit for each block that nobody uses: the reader sets them, the writer takes them away.
+  // One bit per free block: the reader sets it, the writer clears it.
   alignas(64) std::atomic<std::uint64_t> unused_;
-  // The writer's own.
+  // Used by the writer only.
   alignas(64) std::uint32_t written_block_ = 0;
   std::uint32_t written_bytes_ = 0;
   bool has_filled_one_ = false;
-  // The reader's own.
+  // Used by the reader only.
   alignas(64) std::uint32_t taken_block_ = 0;
   std::size_t taken_bytes_ = 0;
 };

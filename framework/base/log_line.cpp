@@ -14,15 +14,15 @@ namespace {
 constexpr std::size_t escaped_bytes_max = 6;  // \u00XX
 constexpr std::size_t number_bytes_max = 20;
 constexpr std::size_t word_bytes = sizeof(std::uint64_t);
-// Of the object, its time and its severity, with room to spare.
+// Size of braces, time and severity, with reserve.
 constexpr std::size_t fixed_bytes = 96;
 
 constexpr std::uint64_t in_each_byte(unsigned char byte) noexcept {
   return 0x0101010101010101ull * byte;
 }
 
-// Whether one of eight bytes may not stand for itself in a JSON text: a quote, a backslash, a
-// control character, or a part of a character beyond ASCII. It may say so once too often.
+// True if one of eight bytes needs escaping or a check: a quote, a backslash, a control character,
+// or a byte beyond ASCII. False positives are possible.
 constexpr bool needs_care(std::uint64_t word) noexcept {
   const auto has_zero = [](std::uint64_t bytes) { return (bytes - in_each_byte(1)) & ~bytes; };
   const std::uint64_t found = word | ((word - in_each_byte(0x20)) & ~word) |
@@ -42,11 +42,11 @@ char* put(char* to, std::string_view text) noexcept {
   return to + text.size();
 }
 
-// Callers choose bytes of paths: those of a text that is not UTF-8 are escaped one by one, since a
-// line that is no JSON is lost to whoever reads the log. `from` is where the care begins.
+// Callers choose the bytes of paths: a text that is not UTF-8 is escaped byte by byte, since an
+// invalid JSON line is lost to readers of the log. `from`: the first byte that needs the check.
 char* put_with_care(char* to, std::string_view text, std::size_t from) noexcept {
   constexpr char digits[] = "0123456789abcdef";
-  std::optional<bool> is_valid;  // looked at once there is a byte beyond ASCII
+  std::optional<bool> is_valid;  // computed at the first byte beyond ASCII
   for (std::size_t at = from; at < text.size(); ++at) {
     const auto byte = static_cast<unsigned char>(text[at]);
     bool is_plain = byte >= 0x20;
@@ -68,7 +68,7 @@ char* put_with_care(char* to, std::string_view text, std::size_t from) noexcept 
   return to;
 }
 
-// Fewer than eight bytes, as most keys and many values are: two overlapping halves make a word.
+// Fewer than eight bytes, as most keys and many values: two overlapping halves make a word.
 char* put_short_text(char* to, std::string_view text) noexcept {
   constexpr std::size_t half_bytes = word_bytes / 2;
   if (text.size() < half_bytes) return put_with_care(to, text, 0);
@@ -83,7 +83,7 @@ char* put_short_text(char* to, std::string_view text) noexcept {
   return to + text.size();
 }
 
-// Eight bytes at a time while they stand for themselves, as nearly all do.
+// Copies eight bytes at a time while none needs escaping, as almost always.
 char* put_text(char* to, std::string_view text) noexcept {
   if (text.size() < word_bytes) return put_short_text(to, text);
   std::size_t at = 0;
@@ -94,7 +94,7 @@ char* put_text(char* to, std::string_view text) noexcept {
     to += word_bytes;
   }
   if (at == text.size()) return to;
-  // The last eight, some of them for the second time.
+  // The last eight bytes, some of them for the second time.
   const std::uint64_t word = word_at(text.data() + text.size() - word_bytes);
   if (needs_care(word)) return put_with_care(to, text, at);
   to += text.size() - at;

@@ -1,9 +1,9 @@
 // Metrics: counters, gauges and histograms in the Prometheus model. Chosen library: prometheus-cpp
-// (its registry and text format; the HTTP exposer is not used). A metric is resolved once, at
-// start or when a generation is bound; adding to one is a few relaxed atomic operations.
+// (its registry and text format; the HTTP exposer is not used). A metric is looked up once, at
+// start or when a generation is bound; adding to it is a few relaxed atomic operations.
 //
-// Owned by app/; resolved metrics live as long as the registry and may be used from any Thread.
-// Labels must come from a bounded set (route ids, codes, plugin names), never from callers.
+// Owned by app/; metrics live as long as the registry and may be used from any Thread. Labels must
+// come from a bounded set (route ids, codes, plugin names), never from callers.
 #pragma once
 
 #include <cstdint>
@@ -37,18 +37,18 @@ class Histogram {
   virtual void observe(double value) noexcept = 0;
 };
 
-// What one metric stands at.
+// The current value of one metric.
 struct Reading {
   Labels labels;
-  double value = 0;  // of counters and gauges; of a histogram, how often it was observed
-  // Of a histogram: its upper bounds, and how many were observed up to each.
+  double value = 0;  // counter or gauge; for a histogram the number of observations
+  // For a histogram: its upper bounds, and the cumulative counts.
   std::vector<std::pair<double, double>> buckets;
 };
 
 class Metrics {
  public:
   virtual ~Metrics() = default;
-  // The same name and labels give the same metric again.
+  // The same name and labels return the same metric.
   virtual Counter& counter(const std::string& name, const std::string& help,
                            const Labels& labels) = 0;
   virtual Gauge& gauge(const std::string& name, const std::string& help, const Labels& labels) = 0;
@@ -57,7 +57,7 @@ class Metrics {
                                const Labels& labels, const std::vector<double>& bounds) = 0;
   // Prometheus text format 0.0.4.
   [[nodiscard]] virtual std::string text() const = 0;
-  // All metrics of this name, with whatever labels.
+  // All metrics of this name, with any labels.
   [[nodiscard]] virtual std::vector<Reading> read(std::string_view name) const = 0;
 };
 

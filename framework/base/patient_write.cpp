@@ -20,7 +20,7 @@ std::int64_t patience_until(int patience_ms) noexcept {
 std::size_t patient_write(int descriptor, std::string_view bytes, std::int64_t until_ms) noexcept {
   struct stat state {};
   const bool is_file = ::fstat(descriptor, &state) == 0 && S_ISREG(state.st_mode);
-  // A pipe that is writable takes so much without making the writer wait (POSIX, write()).
+  // A writable pipe accepts PIPE_BUF bytes without blocking the writer (POSIX, write()).
   const std::size_t piece_bytes = is_file ? bytes.size() : PIPE_BUF;
   std::size_t done = 0;
   while (done < bytes.size()) {

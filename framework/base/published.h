@@ -1,6 +1,6 @@
-// Published<T>: the newest of a sequence of immutable values, replaced as a whole (the program in
-// service). LoopView<T>: one loop's view of it: pin() costs one atomic load and a plain count, no
-// shared reference count is touched per call. A value lives until every loop has let it go.
+// Published<T>: the newest of a sequence of immutable values, replaced as a whole (the installed
+// program). LoopView<T>: one loop's view of it: pin() costs one atomic load and a plain increment;
+// no shared reference count is touched per call. A value lives until every loop has released it.
 //
 // Published is safe on any Thread. A LoopView and its Pins belong to one loop Thread; the Published
 // outlives its views, a view outlives its Pins.
@@ -23,7 +23,8 @@ class Published {
       value_.swap(value);
       version_.fetch_add(1, std::memory_order_release);
     }
-    // `value` is the old one now; if this is its last owner it ends here, outside the lock.
+    // `value` holds the old value now; if this is its last owner it is destroyed here, outside the
+    // lock.
   }
 
   [[nodiscard]] std::shared_ptr<const T> current() const {
@@ -31,7 +32,7 @@ class Published {
     return value_;
   }
 
-  // Grows with every publish().
+  // Incremented by every publish().
   [[nodiscard]] std::uint64_t version() const noexcept {
     return version_.load(std::memory_order_acquire);
   }
@@ -94,7 +95,7 @@ class LoopView {
     return Pin(this, current_);
   }
 
-  // The same of the value that `is_wanted`, if this loop still has it; else of the newest.
+  // Pins the value that `is_wanted` selects, if this loop still has it; else the newest.
   template <class Predicate>
   [[nodiscard]] Pin pin_where(Predicate is_wanted) {
     refresh();
@@ -114,7 +115,7 @@ class LoopView {
     return current_->value;
   }
 
-  // Takes over a newer value. pin() does it too; an idle loop calls this from a timer, so that it
+  // Switches to a newer value. pin() does so too; an idle loop calls this from a timer, so that it
   // does not keep an old value alive.
   void refresh() {
     if (published_.version() == version_) [[likely]]
@@ -133,7 +134,7 @@ class LoopView {
     }
   }
 
-  // Values that are no longer current but still pinned here.
+  // The number of values that are no longer current but still pinned here.
   [[nodiscard]] std::uint32_t retired() const noexcept {
     std::uint32_t count = 0;
     for (const Slot* slot = retired_; slot != nullptr; slot = slot->next) ++count;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t name_bytes_shown = 64;
 
-// Of UTF-8 text.
+// The number of code points of a UTF-8 text.
 std::size_t characters_of(std::string_view text) noexcept {
   return static_cast<std::size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
@@ -30,7 +30,7 @@ std::string listed(std::span<const std::string_view> words) {
 
 }  // namespace
 
-// Takes the members as the parser meets them; what is inside nested values is for their own
+// Collects the top-level members as the parser reports them; nested values are left to their own
 // readers.
 class StrictObject::Reader final : public nlohmann::json_sax<nlohmann::json> {
  public:
@@ -125,9 +125,9 @@ void StrictObject::report(std::string_view name, std::string problem, std::strin
   problems_.push_back({pointer_to(name), std::move(problem), std::move(fix)});
 }
 
-// The text of a member that must be there; `form` completes "Send ...".
+// The text of a required member; `form` completes "Send ...".
 const std::string* StrictObject::text_of(std::string_view name, std::string_view form) {
-  if (!is_object_) return nullptr;  // told already
+  if (!is_object_) return nullptr;  // reported already
   const Member* member = find(name);
   if (member != nullptr && member->kind == Kind::text) return &member->text;
   report(name, member == nullptr ? "it is missing" : "it is not a string",

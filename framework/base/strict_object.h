@@ -1,13 +1,13 @@
-// StrictObject: a request body that is one JSON object and nothing else, flat but for members that
-// have a reader of their own. Every member must be
-// known, come once and have its type; what is wrong is collected, each problem naming the member by
-// its JSON pointer and saying what would be right, so that one reply tells everything.
+// StrictObject: a request body that is exactly one JSON object, flat except for members that have a
+// reader of their own. Every member must be known, occur once and have its type. Problems are
+// collected; each names the member by its JSON pointer and says what would be accepted, so that one
+// reply reports everything.
 //
 //   StrictObject body(bytes, {"name"});
 //   const std::string name = body.text("name", {1, 200});
 //   if (!body.problems().empty()) refuse(body.problems());
 //
-// Values that are read after a problem are defaults and mean nothing. Lives on one Thread's stack.
+// Values that are read after a problem are meaningless defaults. Lives on one Thread's stack.
 #pragma once
 
 #include <cstdint>
@@ -30,35 +30,35 @@ class StrictObject {
     std::size_t maximum = 0;
   };
 
-  // `json` outlives it.
+  // `json` must outlive the object.
   StrictObject(std::string_view json, std::initializer_list<std::string_view> known);
 
   [[nodiscard]] std::string text(std::string_view name, Characters length);
-  // The same, or `absent` when the member is not there.
+  // As text(), or `absent` when the member is missing.
   [[nodiscard]] std::string text_or(std::string_view name, Characters length,
                                     std::string_view absent);
   [[nodiscard]] std::size_t one_of(std::string_view name,
                                    std::span<const std::string_view> choices);
-  // A canonical whole-number string from 1 on ("1", "250"; docs/decisions.md, "Bodies").
+  // A canonical integer string from 1 on ("1", "250"; docs/decisions.md, "Bodies").
   [[nodiscard]] std::int64_t units(std::string_view name, std::int64_t maximum);
 
-  // The same, or nothing for null.
+  // As units(), or nullopt for null.
   [[nodiscard]] std::optional<std::int64_t> units_or_null(std::string_view name,
                                                           std::int64_t maximum);
-  // Milliseconds of a time of RFC 3339, or nothing for null.
+  // Milliseconds of an RFC 3339 time, or nullopt for null.
   [[nodiscard]] std::optional<std::int64_t> time_or_null(std::string_view name);
-  // A JSON number without a fraction, both ends included.
+  // A JSON integer in the given range, both ends included.
   [[nodiscard]] std::int64_t integer(std::string_view name, std::int64_t minimum,
                                      std::int64_t maximum);
   [[nodiscard]] bool boolean(std::string_view name);
-  // Like text(), or nothing for null.
+  // As text(), or nullopt for null.
   [[nodiscard]] std::optional<std::string> text_or_null(std::string_view name, Characters length);
-  // The JSON text of a member that is an object, for a reader of its own.
+  // The JSON text of an object member, for a reader of its own.
   [[nodiscard]] std::string object(std::string_view name);
   [[nodiscard]] bool has(std::string_view name) const noexcept { return find(name) != nullptr; }
 
   [[nodiscard]] const std::vector<FieldProblem>& problems() const noexcept { return problems_; }
-  // request.body_rejected with them.
+  // request.body_rejected with the problems.
   [[nodiscard]] Error refusal(
       std::string message = "The body is not what this route takes.") const {
     return {ErrorCode::request_body_rejected, std::move(message), 0, problems_};

@@ -1,8 +1,9 @@
-// Short turns on the processor, for a Thread that everybody waits for and that mostly waits itself,
-// as for a disk: the scheduler (Linux 6.12 and later, EEVDF) lets such a Thread run sooner after it
-// wakes, for the same share of the processor. It takes no privilege; elsewhere it changes nothing.
+// Short turns on the processor, for a Thread that many others wait for and that mostly waits
+// itself, such as for a disk: the scheduler (Linux 6.12 and later, EEVDF) lets such a Thread run
+// sooner after it wakes, for the same share of the processor. No privilege is needed; elsewhere it
+// has no effect.
 //
-// Each Thread asks for itself.
+// Each Thread calls it for itself.
 #pragma once
 
 #include <sched.h>
@@ -13,9 +14,9 @@
 
 namespace turnpike::base {
 
-inline constexpr std::uint64_t short_turn_ns = 100'000;  // the least that is granted
+inline constexpr std::uint64_t short_turn_ns = 100'000;  // the minimum that the kernel grants
 
-// The kernel's `struct sched_attr` (sched_setattr(2)); its header and glibc's exclude each other.
+// The kernel's `struct sched_attr` (sched_setattr(2)); its header conflicts with glibc's.
 struct Scheduling {
   std::uint32_t size = sizeof(Scheduling);
   std::uint32_t policy = 0;
@@ -35,7 +36,7 @@ inline Scheduling scheduling_of_this_thread() noexcept {
 
 inline void take_short_turns() noexcept {
   Scheduling wanted = scheduling_of_this_thread();
-  if (wanted.policy != SCHED_OTHER) return;  // somebody has decided otherwise
+  if (wanted.policy != SCHED_OTHER) return;  // another policy was set on purpose
   wanted.turn_ns = short_turn_ns;
   (void)::syscall(SYS_sched_setattr, 0, &wanted, 0);
 }

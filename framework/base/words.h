@@ -1,5 +1,5 @@
-// Words: how times, figures and Credits are written for people, the same on every page, in mails
-// and in messages. Pure functions; any Thread.
+// Formatting of times, numbers and Credits for people, the same on every page, in mails and in
+// messages. Pure functions; any Thread.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@ std::string second_text(std::int64_t unix_ms);
 // "12,000", "-12,000".
 std::string grouped(std::int64_t number);
 
-// "1 call", "12,000 calls": of what has its plural with an s.
+// "1 call", "12,000 calls": for nouns whose plural ends in s.
 std::string counted(std::int64_t number, std::string_view one);
 
-// "Credit" of 1, else "Credits"; and with the number: "1 Credit", "12,000 Credits".
+// "Credit" for 1, else "Credits"; and with the number: "1 Credit", "12,000 Credits".
 std::string_view credits_word(std::int64_t credits) noexcept;
 std::string credits_text(std::int64_t credits);
 

@@ -37,7 +37,7 @@ void append_ascii(std::string& out, char c) {
   }
 }
 
-// How many bytes the character has that begins with `lead`, if it is one.
+// The length of the character that begins with `lead`, if it is valid.
 std::size_t length_by(unsigned char lead) noexcept {
   if (lead >= 0xF0) return 4;
   return lead >= 0xE0 ? 3 : 2;

@@ -1,6 +1,6 @@
-// Text as XML 1.0 shows it, between tags or in a quoted attribute. Whatever the bytes are, what is
-// appended is well-formed: characters of markup are escaped, and what is no character of XML (bytes
-// that are not UTF-8, most controls; XML 1.0 section 2.2) becomes U+FFFD.
+// Appends text to XML 1.0, between tags or in a quoted attribute. The result is well-formed for any
+// bytes: markup characters are escaped, and whatever is not an XML character (bytes that are not
+// UTF-8, most controls; XML 1.0 section 2.2) becomes U+FFFD.
 //
 // Pure function; any Thread.
 #pragma once

@@ -11,12 +11,12 @@ namespace turnpike::catalog {
 
 namespace {
 
-// The general tool of the MCP host, which runs operations that have none of their own.
+// The generic tool of the MCP host, for operations without a tool of their own.
 constexpr std::string_view execute_tool = "service.route.execute";
 
 Json text_or_null(std::string_view text) { return text.empty() ? Json() : Json(text); }
 
-// The tools of the registry by the operations that they run.
+// The tools of the registry, by operation.
 using ToolsOf = std::vector<std::vector<const registry::Tool*>>;
 
 ToolsOf tools_of(const registry::Program& program) {
@@ -25,7 +25,7 @@ ToolsOf tools_of(const registry::Program& program) {
   return tools;
 }
 
-// The arguments of the whole operation: as its own tool has them, where one leaves none out.
+// The arguments of the whole operation: those of its own tool if that fixes no parameter.
 Json input_schema(const registry::Program& program, const registry::Operation& operation,
                   const std::vector<const registry::Tool*>& tools) {
   for (const registry::Tool* const tool : tools) {

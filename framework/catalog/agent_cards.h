@@ -1,7 +1,6 @@
-// Agent cards: one document with a card for each capability that can be called now, for programs
-// that choose a source of data by themselves: what it is for, what goes in and comes out, what it
-// costs, how fresh it is, where its status stands, and where the data comes from. Its schema is
-// docs/schemas/agent-capabilities.schema.json.
+// Agent cards: one document with a card for each callable capability, for programs that choose a
+// data source themselves: purpose, input and output, cost, freshness, links to its status, and the
+// source of the data. The schema is docs/schemas/agent-capabilities.schema.json.
 //
 // Internal to catalog/; a pure function of its arguments, safe on any Thread; its cost grows with
 // the number of operations, so large programs are rendered away from the loops.
@@ -21,8 +20,8 @@ struct AgentCardsInput {
   const registry::Generation& generation;
   const ReadinessSource& readiness;
   Features features;
-  std::string_view service_name;  // whose gateway it is
-  // Without a slash at the end; empty: there is no such host, and no link to it.
+  std::string_view service_name;  // name of the gateway's operator
+  // Without a trailing slash; empty: there is no such host, and no link to it.
   std::string_view api_url;
   std::string_view mcp_url;
   std::string_view web_url;

@@ -14,7 +14,8 @@ Json window_json(const registry::Window& window) {
   return {{"limit", window.limit}, {"seconds", window.seconds}};
 }
 
-// A scalar is a constraint inside a value; a comma-separated list is a value of its own kind.
+// Renders a constraint: a scalar is a constraint inside a value, a comma-separated list is its own
+// kind.
 struct ValueJson {
   Json operator()(const registry::StringConstraint& constraint) const {
     Json inner = {{"kind", "string"},
@@ -81,8 +82,8 @@ Json methods_json(const registry::Route& route) {
   return methods;
 }
 
-// The member of `billing` that payment per call has. Where no lane takes any it is the one that the
-// interface names (docs/interface.md), so that readers find it and are told so.
+// The name of the member of `billing` for payment per call. Without a lane that takes such payments
+// it is the name in the interface (docs/interface.md), so that readers find the member, disabled.
 std::string per_call_member(const registry::Program& program) {
   const registry::LaneTerms* const lane = program.lane_terms();
   return lane == nullptr ? "x402" : std::string(lane->traits.name);
@@ -120,7 +121,7 @@ bool has_own_response(const registry::Operation& operation, const registry::Oper
          operation.error_schema != first.error_schema;
 }
 
-// What the method defines for itself stands with it, instead of what the capability says.
+// Adds a method's own definitions to its entry; they override the capability's.
 void add_own_definitions(Json& entry, const registry::Program& program,
                          const registry::Route& route, const registry::Operation& operation) {
   const registry::Operation& first = program.operations()[route.operations.front()];

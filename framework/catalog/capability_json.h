@@ -1,6 +1,6 @@
 // The JSON of capabilities: the parts of a Program that the list and the detail page show. Internal
-// to catalog/; pure functions, safe on any Thread. Objects keep the order of insertion, so a
-// document reads in the order of its description.
+// to catalog/; pure functions, safe on any Thread. Objects keep the order of insertion, which is
+// the order in the documentation.
 #pragma once
 
 #include <string>
@@ -27,24 +27,24 @@ Json body_policy_json(const registry::BodyPolicy& policy);
 Json billing_json(const registry::Program& program, const registry::Operation& operation,
                   Features features);
 
-// How the lane that takes payments per call describes them; null: none are taken.
+// The documents of the lane that takes payments per call; null: no lane takes them.
 const TermsDocuments* payment_documents(const registry::Program& program,
                                         Features features) noexcept;
 
-// Whether the operation is offered for payment per call.
+// True if the operation is offered for payment per call.
 bool is_paid_per_call(const registry::Program& program, const registry::Operation& operation,
                       Features features) noexcept;
 
-// An entry of the list, without its readiness; with the terms of payment per call where it
+// An entry of the list, without its readiness; with the terms of payment per call if
 // `shows_payments`.
 Json summary_json(const registry::Program& program, const registry::Route& route, Features features,
                   bool shows_payments);
 
-// The `capability` object of a detail, readiness included.
+// The `capability` object of a detail, including its readiness.
 Json capability_json(const registry::Program& program, const registry::Route& route,
                      Features features, const ReadinessSource& readiness);
 
-// Compact text of a document; bytes that are not UTF-8 cannot come from a compiled program.
+// Compact JSON text; a compiled program contains no invalid UTF-8.
 std::string text_of(const Json& document);
 
 }  // namespace turnpike::catalog

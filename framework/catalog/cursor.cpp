@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-// Keeps these signatures apart from those of other uses of the same key.
+// Separates these signatures from other uses of the same key.
 constexpr std::string_view signature_context = "turnpike capability cursor";
 
 base::Error invalid(std::string problem) {
@@ -44,10 +44,11 @@ const std::string* text_member(const json& object, const char* name) {
 
 std::string filter_digest(std::string_view provider_key, std::string_view method,
                           std::string_view search) {
-  // A provider key from a caller may be any bytes; the method has none of them.
+  // The provider key may be any bytes, but the method contains no newline, so the join is
+  // unambiguous.
   std::string digest =
       crypto::sha256_hex(std::string(method) + "\n" + std::string(provider_key)).substr(0, 32);
-  // A search may be any bytes, too; without one, cursors are as they were.
+  // A search may be any bytes as well; without a search, cursors keep their earlier form.
   if (search.empty()) return digest;
   return crypto::sha256_hex((digest += "\n").append(search)).substr(0, 32);
 }
@@ -59,7 +60,7 @@ std::string make_cursor(const CursorBinding& binding, std::string_view after,
                        {"projection", binding.projection},
                        {"filter", binding.filter},
                        {"after", after}};
-  const std::string payload = base::canonical_json(fields).value();  // ASCII texts
+  const std::string payload = base::canonical_json(fields).value();  // ASCII only
   return crypto::sign_text(payload, signature_context, key);
 }
 

@@ -1,6 +1,6 @@
-// Cursors of the capability list: where a page ended, bound to the generation, the projection and
-// the filter it was made under, and signed, so that nobody can make one up. Version 5 is emitted;
-// versions 3 (no projection) and 4 (no filter digest) are still read, with their narrower binding.
+// Cursors of the capability list: the end of a page, bound to the generation, the projection and
+// the filter of the request, and signed against forgery. Version 5 is emitted; versions 3 (no
+// projection) and 4 (no filter digest) are still read, with their narrower binding.
 //
 // Pure functions of their arguments; safe on any Thread.
 #pragma once
@@ -16,7 +16,7 @@ namespace turnpike::catalog {
 
 inline constexpr std::string_view public_projection = "public.v5";
 
-// The facts that a cursor is bound to. `filter` is filter_digest() of the request.
+// The values that a cursor is bound to. `filter` is filter_digest() of the request.
 struct CursorBinding {
   std::string_view generation;
   std::string_view projection;
@@ -27,11 +27,11 @@ struct CursorBinding {
 std::string filter_digest(std::string_view provider_key, std::string_view method,
                           std::string_view search = {});
 
-// `key` is the secret that the nodes share; `after` the last capability id of the page.
+// `key`: the secret that all nodes share; `after`: the last capability id of the page.
 std::string make_cursor(const CursorBinding& binding, std::string_view after, std::string_view key);
 
-// The capability id to go on after. Errors: catalog.cursor_invalid (not ours, altered, or made
-// under another filter), catalog.cursor_stale (another generation or projection: restart paging).
+// Returns the capability id to continue after. Errors: catalog.cursor_invalid (not ours, altered,
+// or for another filter), catalog.cursor_stale (another generation or projection: restart paging).
 Result<std::string, base::Error> read_cursor(std::string_view cursor, const CursorBinding& binding,
                                              std::string_view key);
 

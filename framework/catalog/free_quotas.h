@@ -1,8 +1,8 @@
-// FreeQuotas: the remaining limits of an account on free variants, as `GET .../free-quotas` shows
-// them: one entry for each provider and bucket scope. Where each route of a provider has its own
-// bucket, the entry shows the bucket with the least left in its window.
+// FreeQuotas: an account's remaining limits on free variants, as `GET .../free-quotas` shows them:
+// one entry per provider and bucket scope. If each route of a provider has its own bucket, the
+// entry shows the bucket with the least left in its window.
 //
-// Made with its View, of the same program; immutable. left() and body() may suspend, any fiber or
+// Made with its View, for the same program; immutable. left() and body() may suspend, any fiber or
 // Thread.
 #pragma once
 
@@ -23,7 +23,7 @@ class FreeQuotas {
  public:
   explicit FreeQuotas(const registry::Program& program);
 
-  // One entry: a bucket of an account, with the least left in its window among those of its scope.
+  // One entry: of an account's buckets in the scope, the one with the least left in its window.
   struct Left {
     std::string provider_key;
     std::string scope;
@@ -34,7 +34,7 @@ class FreeQuotas {
   [[nodiscard]] Result<std::vector<Left>, base::Error> left(std::string_view account_id,
                                                             quota::QuotaStore& store,
                                                             runtime::Deadline deadline) const;
-  // The same as JSON.
+  // left() as JSON.
   [[nodiscard]] Result<std::string, base::Error> body(std::string_view account_id,
                                                       quota::QuotaStore& store, std::int64_t now_ms,
                                                       runtime::Deadline deadline) const;
@@ -49,7 +49,7 @@ class FreeQuotas {
     std::string scope;
     std::vector<Bucket> buckets;
   };
-  std::vector<Entry> entries_;  // by provider key and scope
+  std::vector<Entry> entries_;  // sorted by provider key and scope
 };
 
 }  // namespace turnpike::catalog

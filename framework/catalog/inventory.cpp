@@ -14,7 +14,8 @@ namespace {
 
 using nlohmann::json;
 
-// REQUIRES: strings, integers and booleans of a compiled program, which always have the form.
+// REQUIRES: strings, integers and booleans of a compiled program, for which canonical JSON always
+// exists.
 std::string hash_of(const json& value) {
   return "sha256:" + crypto::sha256_hex(base::canonical_json(value).value());
 }
@@ -27,7 +28,7 @@ base::Error incomplete(std::string_view what) {
   return error;
 }
 
-// What the operation stands on, by revision; its hash can be recomputed by any reader.
+// The revisions that the operation depends on; every reader can recompute the hash.
 json closure_json(const registry::Program& program, const registry::Route& route) {
   const registry::Provider& provider = program.providers()[route.provider];
   const registry::Upstream& upstream = program.upstreams()[route.upstream];
@@ -77,7 +78,7 @@ Result<InventoryText, base::Error> inventory_text(const registry::Installed& ins
 
   json hashed = entries;
   const TermsDocuments* const payments = payment_documents(program, features);
-  std::string contract;  // of payments per call: the name of its member
+  std::string contract;  // name of the member for the contract version of payments
   if (payments != nullptr) {
     contract = std::string(program.lane_terms()->traits.name) + "_contract_version";
     hashed = {{contract, payments->contract_version}, {"entries", std::move(hashed)}};
@@ -87,7 +88,7 @@ Result<InventoryText, base::Error> inventory_text(const registry::Installed& ins
                {"generation", generation_json(installed.generation)}};
   InventoryText text;
   text.before_observed_at = text_of(head);
-  text.before_observed_at.pop_back();  // '}'
+  text.before_observed_at.pop_back();  // the closing '}'
   text.before_observed_at += ",\"observed_at\":\"";
   text.after_observed_at = "\",";
   if (payments != nullptr) {

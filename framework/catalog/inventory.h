@@ -13,13 +13,13 @@
 
 namespace turnpike::catalog {
 
-// The document in two halves, to be joined by the text of `observed_at`.
+// The document in two halves; the text of `observed_at` goes between them.
 struct InventoryText {
   std::string before_observed_at;
   std::string after_observed_at;
 };
 
-// Whole or not at all. Error: catalog.inventory_incomplete.
+// Complete or an error: catalog.inventory_incomplete.
 Result<InventoryText, base::Error> inventory_text(const registry::Installed& installed,
                                                   Features features);
 

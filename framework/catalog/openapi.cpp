@@ -17,7 +17,7 @@ namespace turnpike::catalog {
 
 namespace {
 
-// Which error codes an answer of a group of routes may carry. Referred to as
+// The error codes that responses of a group of routes may have. Referenced as
 // components/responses/<name><status>.
 struct Group {
   std::string_view name;
@@ -32,13 +32,13 @@ bool is_one_of(std::string_view code, std::initializer_list<std::string_view> co
   return std::find(codes.begin(), codes.end(), code) != codes.end();
 }
 
-// What can be wrong with an API key.
+// Codes about API keys.
 bool is_of_keys(std::string_view code) {
   return is_one_of(code, {"auth.credential_conflict", "auth.credential_required",
                           "auth.credential_invalid", "auth.wrong_environment", "auth.unavailable"});
 }
 
-// And with the session of a member who reads.
+// Codes about API keys and about sessions of members who read.
 bool is_of_readers(std::string_view code) {
   return is_of_keys(code) ||
          is_one_of(code, {"auth.session_ended", "auth.step_up_required", "auth.overloaded"});
@@ -98,7 +98,7 @@ constexpr const Group& gateway_group = groups.back();
 // Statuses of the provider that a gateway route passes on unchanged.
 constexpr std::array<int, 5> passed_on_statuses = {400, 404, 409, 410, 422};
 
-// What a gateway operation may answer besides its success.
+// Statuses of a gateway operation besides its success.
 constexpr std::array<int, 15> gateway_statuses = {400, 401, 402, 403, 404, 408, 409, 410,
                                                   422, 429, 431, 500, 502, 503, 504};
 
@@ -144,7 +144,7 @@ std::string_view title_of(int status) {
   return "An error.";
 }
 
-// Codes of lanes are of calls.
+// Lanes' codes occur in calls only.
 bool may_answer(const Group& group, const base::ErrorInfo& info, Features features) {
   if (base::lane_error(info.code) == nullptr) return group.has(info.name);
   return &group == &gateway_group && features.per_call;
@@ -200,7 +200,7 @@ Json schema_reference(const std::string& name) {
   return {{"$ref", "#/components/schemas/" + name}};
 }
 
-// What the provider may send as an error, beside the gateway's own answer, which is JSON.
+// The provider's error formats, beside the gateway's own error, which is JSON.
 Json error_content(const Json& envelope_or_provider, const Json& provider,
                    const std::vector<std::string>& types) {
   Json content = {{"application/json", {{"schema", envelope_or_provider}}}};
@@ -211,8 +211,8 @@ Json error_content(const Json& envelope_or_provider, const Json& provider,
   return content;
 }
 
-// `types` are what the provider's own answer may be of; `of_provider` is the schema of its JSON, or
-// null.
+// `types`: the media types of the provider's own errors; `of_provider`: the schema of their JSON,
+// or null.
 Json error_response(const Group& group, int status, const OpenApiInput& input,
                     const std::vector<std::string>& types,
                     const registry::ReplySchema* of_provider = nullptr) {
@@ -239,7 +239,7 @@ Json error_response(const Group& group, int status, const OpenApiInput& input,
       {"content", error_content(schema, provider, passes_on ? types : std::vector<std::string>{})}};
 }
 
-// Every reference of the form #/components/responses/<name> below `node`.
+// Collects every reference #/components/responses/<name> below `node`.
 void collect_responses(const Json& node, std::set<std::string>& names) {
   constexpr std::string_view prefix = "#/components/responses/";
   if (node.is_object()) {
@@ -342,7 +342,7 @@ std::string description_of(const registry::Program& program, const registry::Rou
   return text;
 }
 
-// An example as it stands in a query.
+// Renders an example as a query value.
 std::string query_text(const Json& example) {
   if (!example.is_array()) {
     return example.is_string() ? example.get<std::string>() : example.dump();
@@ -352,7 +352,7 @@ std::string query_text(const Json& example) {
   return text;
 }
 
-// A parameter's name as a variable of a shell, which knows letters, digits and '_'.
+// A parameter's name as a shell variable, which may contain letters, digits and '_'.
 std::string shell_variable(std::string_view name) {
   std::string variable = "${";
   if (name.empty() || std::isdigit(static_cast<unsigned char>(name.front())) != 0) variable += '_';
@@ -362,8 +362,8 @@ std::string shell_variable(std::string_view name) {
   return variable + "}";
 }
 
-// What a call must have in its query: required parameters and one of each choice, with the example
-// or, where none can be known, a variable for the caller to set.
+// The query of a sample call: required parameters and one of each choice, with the example or, if
+// there is none, a variable for the caller to set.
 std::string sample_query(const registry::QueryPolicy& policy) {
   std::set<std::string> needed;
   for (const registry::QueryRule& rule : policy.rules) {
@@ -381,7 +381,7 @@ std::string sample_query(const registry::QueryPolicy& policy) {
   return query;
 }
 
-// A line for a shell; path parameters are variables, too.
+// A curl command line; path parameters are shell variables as well.
 std::string curl_line(const OpenApiInput& input, const registry::Route& route,
                       const registry::Operation& operation) {
   std::string path;
@@ -504,7 +504,7 @@ Json operation_json(const OpenApiInput& input, const registry::Route& route,
   return document;
 }
 
-// References within a schema of the registry become those of this document.
+// Rewrites references within a registry schema to point into this document.
 void point_to_components(Json& schema) {
   constexpr std::string_view prefix = "#/$defs/";
   if (schema.is_object()) {
@@ -518,7 +518,7 @@ void point_to_components(Json& schema) {
   for (Json& part : schema) point_to_components(part);
 }
 
-// A schema of the registry and all that it refers to, each under its name.
+// Adds a registry schema and all schemas that it refers to, each under its name.
 void add_schema(const registry::ReplySchema* schema, Json& document) {
   if (schema == nullptr) return;
   Json whole = Json::parse(schema->json);
@@ -561,7 +561,7 @@ void add_program(const OpenApiInput& input, Json& document) {
     }
     if (!item.empty()) document["paths"][route->matcher.pattern] = std::move(item);
   }
-  // The operations come before the gateway's own routes: they are what a reader looks for.
+  // The operations come before the gateway's own routes, since readers look for them first.
   Json all = Json::array();
   for (const std::string& tag : tags) {
     all.push_back({{"name", tag}, {"description", "Operations of the provider " + tag + "."}});
@@ -570,8 +570,8 @@ void add_program(const OpenApiInput& input, Json& document) {
   document["tags"] = std::move(all);
 }
 
-// What is true of every reply: each has its id, one that says "unchanged" repeats the ETag, and a
-// request that is no HTTP as it is spoken here is refused wherever it is for.
+// Adds the facts about every reply: it has a request id, "unchanged" repeats the ETag, and a
+// malformed HTTP request is refused on every route.
 void complete_responses(Json& paths) {
   for (Json& item : paths) {
     for (Json& operation : item) {

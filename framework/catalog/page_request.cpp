@@ -26,7 +26,7 @@ std::optional<std::uint32_t> read_limit(std::string_view text) noexcept {
   return value;
 }
 
-// Nothing when it is longer than allowed, or no text.
+// nullopt if the text is too long or not UTF-8.
 std::optional<std::string> read_search(std::string_view text) {
   if (text.size() > search_bytes_max || !base::is_utf8(text)) return std::nullopt;
   std::string words;

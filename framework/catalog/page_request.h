@@ -1,5 +1,5 @@
-// PageRequest: the checked form of a request for a page of the capability list. The hosts pass the
-// texts they received (HTTP query, MCP arguments); all judge them by the same rules here.
+// PageRequest: the validated form of a request for a page of the capability list. The hosts pass
+// the texts they received (HTTP query, MCP arguments); one set of rules here applies to all.
 // Values; safe on any Thread.
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace turnpike::catalog {
 
-// The parameters as received, percent-decoded; absent members were not sent.
+// The parameters as received, percent-decoded; absent ones are nullopt.
 struct PageParameters {
   std::optional<std::string> limit = {};
   std::optional<std::string> cursor = {};
@@ -30,13 +30,14 @@ struct PageRequest {
   std::string cursor = {};        // empty: the first page
   std::string provider_key = {};  // empty: any
   std::optional<Method> method = {};
-  // Words with single blanks between, in lower case; all stand in the path, the summary, or the key
-  // or name of the provider. Empty: any.
+  // Lower-case words separated by single blanks; each must occur in the path, the summary, or the
+  // key or name of the provider. Empty: any.
   std::string search = {};
 
-  // The wishes of the host.
-  bool shows_payments = false;  // entries have the terms of payment per call
-  // A bound on its text: the page may end before `limit`, with a cursor, but has one entry.
+  // Options that the host sets.
+  bool shows_payments = false;  // entries include the terms of payment per call
+  // Bound on the page's text: the page may end before `limit`, with a cursor, but has at least one
+  // entry.
   std::size_t bytes_max = std::numeric_limits<std::size_t>::max();
 };
 

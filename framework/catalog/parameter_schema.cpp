@@ -13,7 +13,7 @@ std::string quoted_list(const std::vector<std::string>& names) {
   return text;
 }
 
-// A schema and what it cannot say.
+// A schema, and a sentence about the rules that it cannot express.
 struct Described {
   Json schema;
   std::string text;
@@ -62,8 +62,8 @@ struct SchemaOf {
   }
 };
 
-// A value that the constraint accepts. The greater side of a comparison shows its upper end, so
-// that the examples of one operation go together.
+// An accepted value. The greater side of a comparison uses its upper bound, so that the examples of
+// one operation are consistent.
 struct ExampleOf {
   bool is_upper = false;
   std::optional<Json> operator()(const registry::StringConstraint& constraint) const {

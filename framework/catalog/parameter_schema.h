@@ -1,7 +1,6 @@
-// JSON Schemas (the dialect of OpenAPI 3.1) derived from declared query and body policies. They
-// state what every accepted value satisfies: declared string bounds count bytes while JSON Schema
-// counts characters, so the exact bound stands in the description. Pure
-// functions; any Thread.
+// JSON Schemas (the dialect of OpenAPI 3.1) derived from declared query and body policies. Every
+// accepted value satisfies its schema: declared string bounds count bytes while JSON Schema counts
+// characters, so the exact bound is in the description. Pure functions; any Thread.
 #pragma once
 
 #include "catalog/capability_json.h"
@@ -20,7 +19,7 @@ Json path_parameters_json(const registry::Matcher& matcher);
 // OpenAPI parameter objects of the query, in order of declaration.
 Json query_parameters_json(const registry::QueryPolicy& query);
 
-// One sentence for each rule over several parameters; empty when there is none.
+// One sentence per rule over several parameters; empty if there are none.
 std::string query_rules_text(const registry::QueryPolicy& policy);
 
 // OpenAPI requestBody; REQUIRES: the body is not forbidden.

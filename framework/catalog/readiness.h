@@ -1,8 +1,8 @@
-// Readiness as the public views show it: what the registry programmed, and on top of that what the
-// upstream says now. ReadinessSource is the port through which the live half arrives; the
-// composition root implements it over the upstreams that were bound for a generation.
+// Readiness in the public views: the registry's programmed readiness, combined with the live state
+// of the upstream. ReadinessSource is the port for the live half; the composition root implements
+// it over the upstreams that were bound for a generation.
 //
-// Owned jointly by the View of a generation; asked from any Thread for every public read, so it
+// Owned jointly by the View of a generation; called from any Thread for every public read, so it
 // must neither wait nor lock.
 #pragma once
 
@@ -22,16 +22,16 @@ class ReadinessSource {
   // The live state of the operation with this index in Program::operations(). The reason stays
   // valid as long as the source.
   [[nodiscard]] virtual State state(std::uint32_t operation) const noexcept = 0;
-  // Whether it can also be paid for per call; asked of operations that offer it.
+  // The live state of its payment per call; called for operations that offer it.
   [[nodiscard]] virtual State payment_state(std::uint32_t /*operation*/) const noexcept {
     return {};
   }
 };
 
-// Whether the operator programmed the operation so that it can be called: it has a price and is not
-// blocked. What passes by itself, such as an open breaker, does not count.
+// True if the program allows calls of the operation: it has a price and is not blocked. Temporary
+// states, such as an open circuit breaker, do not count.
 bool is_offered(const registry::Program& program, const registry::Operation& operation) noexcept;
-// The same, with the provider's credential there: what is offered and can be tried.
+// As is_offered(), and the provider's credential is present: the operation can be tried.
 bool is_callable(const registry::Program& program, const registry::Operation& operation,
                  const ReadinessSource& source) noexcept;
 
@@ -41,14 +41,14 @@ struct ShownReadiness {
   std::string_view reason;
 };
 
-// The programmed readiness of the route comes first: it is the operator's word.
+// The route's programmed readiness takes precedence, since the operator set it.
 ShownReadiness operation_readiness(const registry::Route& route, std::uint32_t operation,
                                    const ReadinessSource& source) noexcept;
 
 // The readiness of an operation's payment per call.
 ShownReadiness payment_readiness(std::uint32_t operation, const ReadinessSource& source) noexcept;
 
-// A capability is ready when all its operations are: a page never promises more than holds.
+// A capability is ready only when all its operations are, so that a page never promises too much.
 ShownReadiness route_readiness(const registry::Route& route,
                                const ReadinessSource& source) noexcept;
 

@@ -41,7 +41,7 @@ void RenderingCache::store(std::string key, std::shared_ptr<const Rendering> ren
   const std::lock_guard lock(mutex_);
   Slot& slot = slots_[slot_of(key)];
   slot.key = std::move(key);
-  slot.rendering.swap(rendering);  // the old one is freed after the lock
+  slot.rendering.swap(rendering);  // the old one is freed after unlocking
 }
 
 }  // namespace turnpike::catalog

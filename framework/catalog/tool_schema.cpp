@@ -23,7 +23,7 @@ const registry::Route& route_of(const registry::Program& program, const registry
   return program.routes()[program.operations()[tool.operation].route];
 }
 
-// Puts what the operator says of the argument before what its schema cannot say.
+// Puts the operator's description of the argument before the note on rules that the schema lacks.
 void describe(OrderedJson& schema, const registry::Tool& tool, const std::string& name,
               const std::string& note) {
   const auto words = tool.descriptions.find(name);
@@ -33,7 +33,7 @@ void describe(OrderedJson& schema, const registry::Tool& tool, const std::string
   if (!text.empty()) schema["description"] = std::move(text);
 }
 
-// Declared bounds of strings count bytes, those of schemas characters.
+// Declared string bounds count bytes, JSON Schema's count characters.
 std::string note_of(const registry::Constraint& constraint) {
   const auto* text = std::get_if<registry::StringConstraint>(&constraint);
   if (text == nullptr || !text->allowed_values.empty()) return {};
@@ -44,7 +44,7 @@ std::string note_of(const registry::Constraint& constraint) {
 OrderedJson typed_schema(const registry::Constraint& constraint, const registry::Tool& tool,
                          const std::string& name) {
   OrderedJson schema = value_schema(constraint);
-  schema.erase("format");  // OpenAPI's; readers of plain schemas may not know it
+  schema.erase("format");  // of OpenAPI; plain JSON Schema readers may not know it
   describe(schema, tool, name, note_of(constraint));
   return schema;
 }
@@ -119,7 +119,7 @@ ToolBodySchema tool_body_schema(const registry::Program& program, const registry
   const registry::Operation& operation = program.operations()[tool.operation];
   ToolBodySchema body;
   if (!operation.reply_schema) return body;
-  // A body that is no JSON is a text, or an object with its bytes.
+  // A body that is not JSON is a text, or an object with its bytes.
   Json choices = Json::array();
   const auto add = [&](const registry::ReplySchema& schema) {
     Json json = base::parse_json(schema.json);

@@ -1,8 +1,8 @@
 // The JSON Schema of the arguments, and the description, of a tool that the registry binds.
-// Everything that hosts/mcp/tool_call.h accepts satisfies the schema, apart from habits of models
-// that are tolerated: null for an omitted argument, numbers and booleans as text, JSON bodies as
-// text. The schema is plain: an object at the root, no $ref, no combinators. Rules that it cannot
-// express are in the descriptions.
+// Everything that hosts/mcp/tool_call.h accepts satisfies the schema, except for tolerated habits
+// of models: null for an omitted argument, numbers and booleans as text, JSON bodies as text. The
+// schema is simple: an object at the root, no $ref, no combinators. Rules that it cannot express
+// are in the descriptions.
 //
 // Pure functions; safe on any Thread.
 #pragma once
@@ -20,28 +20,28 @@ namespace turnpike::catalog {
 nlohmann::ordered_json tool_input_schema(const registry::Program& program,
                                          const registry::Tool& tool);
 
-// What a result's `body` may be, and definitions that it refers to by `#/$defs/NAME` (null: none):
-// of operations whose replies have a schema. Null where nothing is known of it.
+// The schema of a result's `body`, and the definitions that it refers to by `#/$defs/NAME` (null:
+// none), for operations whose replies have a schema. Null if the body is unknown.
 struct ToolBodySchema {
   nlohmann::ordered_json schema;
   nlohmann::ordered_json definitions;
 };
 ToolBodySchema tool_body_schema(const registry::Program& program, const registry::Tool& tool);
 
-// The operator's words, the rules over several arguments, and what a call costs.
+// The operator's description, the rules over several arguments, and the cost of a call.
 std::string tool_description(const registry::Program& program, const registry::Tool& tool);
 
-// The schema of the argument under which a repeated call is run and charged once.
+// The schema of the argument under which a repeated call is executed and charged once.
 nlohmann::ordered_json idempotency_key_schema();
 
 // ---- for hosts/mcp/tool_call.cpp, which must agree ----------------------------------------------
 
-// The media types that the tool's body may have; none: it takes no body.
+// The media types that the tool's body may have; empty: the tool takes no body.
 std::vector<std::string> body_types_of(const registry::Program& program,
                                        const registry::Tool& tool);
-// The one that is meant when none is said. REQUIRES: there is one.
+// The type that is used when the caller names none. REQUIRES: there is one.
 const std::string& default_body_type(const std::vector<std::string>& types);
-// application/json, or a type with the suffix +json (RFC 6839).
+// True for application/json and types with the suffix +json (RFC 6839).
 bool is_json_type(std::string_view media_type) noexcept;
 
 }  // namespace turnpike::catalog

@@ -21,9 +21,9 @@ constexpr std::size_t many_operations = 200;  // about 10 ms of rendering
 constexpr std::string_view inventory_key = "inventory";
 constexpr std::string_view ready_text = R"({"status":"ready"})";
 
-// What of a page stands around its entries, the cursor included.
+// Size of a page around its entries, including the cursor.
 constexpr std::size_t page_frame_bytes = 2'048;
-// A page is made on a loop: one that has looked at so many routes ends, with a cursor.
+// A page is made on a loop, so it ends, with a cursor, after this many routes were examined.
 constexpr std::size_t routes_looked_at_max = 10'000;
 
 void append_signature(std::string& signature, const ShownReadiness& shown) {
@@ -72,7 +72,7 @@ bool has_words(std::string_view text, std::string_view words) noexcept {
 
 }  // namespace
 
-// The routes of one page and what follows it.
+// The routes of one page and the cursor after it.
 struct View::Selection {
   std::vector<std::uint32_t> routes;
   std::string after;
@@ -93,12 +93,12 @@ View::View(registry::Installed installed, std::shared_ptr<const ReadinessSource>
   const Json head = {{"generation", generation_json(installed_.generation)},
                      {"manifest", manifest_json(installed_.generation)}};
   head_ = text_of(head);
-  head_ = head_.substr(1, head_.size() - 2);  // members only
+  head_ = head_.substr(1, head_.size() - 2);  // without the braces
   for (const registry::Route& route : program.routes()) {
     const auto add_entry = [&](Texts& texts, bool shows_payments) {
       const std::string entry =
           text_of(summary_json(program, route, options_.features, shows_payments));
-      texts.add(std::string_view(entry).substr(0, entry.size() - 1));  // the readiness follows
+      texts.add(std::string_view(entry).substr(0, entry.size() - 1));  // without the brace
     };
     add_entry(entries_, false);
     if (options_.features.per_call) add_entry(entries_of_payments_, true);

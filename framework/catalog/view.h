@@ -1,7 +1,7 @@
 // View: the public documents of one generation: the capability list and details, the operation
-// pricing inventory, the OpenAPI document, the agent cards. What only the program decides is
-// rendered once, when the View is made; what shows live readiness is kept for as long as the
-// readiness it shows holds.
+// pricing inventory, the OpenAPI document, the agent cards. Documents that depend on the program
+// alone are rendered once, when the View is made; those with live readiness are cached while that
+// readiness is current.
 //
 // Made by app/ at every installation, away from the loops, and published beside the program; all
 // members may be called from any Thread and neither wait nor do I/O.
@@ -28,15 +28,14 @@
 namespace turnpike::catalog {
 
 struct ViewOptions {
-  std::string base_url;    // of the API host, without a slash at the end
-  std::string cursor_key;  // secret that the nodes share, at least 32 random bytes
+  std::string base_url;    // of the API host, without a trailing slash
+  std::string cursor_key;  // secret that all nodes share, at least 32 random bytes
   Features features;
-  // Of the API host, for the OpenAPI document: the statuses of calls, and the part that no program
-  // changes, as JSON.
+  // For the OpenAPI document: the API host's statuses of errors, and the fixed part, as JSON.
   int (*http_status)(base::ErrorCode) noexcept = nullptr;
-  std::string_view openapi_frame = {};  // as long-lived as the View
-  // For the agent cards and titles: whose gateway it is, and URLs of the other hosts without a
-  // slash at the end; empty: there is no such host.
+  std::string_view openapi_frame = {};  // must outlive the View
+  // For the agent cards and titles: the gateway's name, and URLs of the other hosts without a
+  // trailing slash; empty: there is no such host.
   std::string service_name = {};
   std::string mcp_url = {};
   std::string web_url = {};
@@ -44,15 +43,15 @@ struct ViewOptions {
 
 using Document = std::shared_ptr<const Rendering>;
 
-// The routes of a page of the catalog, for lists that show less of them than the page does.
+// The routes of a page of the catalog, for lists that show fewer details than the page.
 struct RoutePage {
-  std::vector<const registry::Route*> routes;  // as long as the View
+  std::vector<const registry::Route*> routes;  // valid as long as the View
   std::string next_cursor;                     // empty: the last page
 };
 
 class View {
  public:
-  // `readiness` answers for the operations of installed.program.
+  // `readiness` covers the operations of installed.program.
   View(registry::Installed installed, std::shared_ptr<const ReadinessSource> readiness,
        ViewOptions options);
   ~View();
@@ -69,18 +68,18 @@ class View {
   // Error: catalog.inventory_incomplete.
   [[nodiscard]] Result<Document, base::Error> inventory(std::int64_t now_ms) const;
 
-  // The kept document, or null when it must be rendered anew: it shows no time, so it holds until
-  // an operation's credential comes or goes. Rendering takes time in proportion to the number of
-  // operations: run it on the blocking pool when has_many_operations().
+  // The cached document, or null when it must be rendered again: it shows no time, so it is valid
+  // until an operation's credential is added or removed. Rendering time is proportional to the
+  // number of operations: run it on the blocking pool when has_many_operations().
   [[nodiscard]] Document kept_openapi() const;
   [[nodiscard]] Document render_openapi() const;
-  // The same of the agent cards, agent_cards.h.
+  // As above, for the agent cards, agent_cards.h.
   [[nodiscard]] Document kept_agent_cards() const;
   [[nodiscard]] Document render_agent_cards() const;
   [[nodiscard]] bool has_many_operations() const noexcept;
 
   [[nodiscard]] const registry::Program& program() const noexcept { return *installed_.program; }
-  // What the documents show of it now.
+  // The live readiness that the documents show.
   [[nodiscard]] const ReadinessSource& readiness() const noexcept { return *readiness_; }
   [[nodiscard]] const Features& features() const noexcept { return options_.features; }
   [[nodiscard]] const FreeQuotas& free_quotas() const noexcept { return free_quotas_; }
@@ -93,7 +92,7 @@ class View {
   struct Selection;
   [[nodiscard]] Result<Selection, base::Error> select(const PageRequest& request) const;
   [[nodiscard]] std::string callable_signature() const;
-  // One text for each route, one after the other.
+  // One text per route, concatenated.
   struct Texts {
     std::string text;
     std::vector<std::size_t> ends;
@@ -113,11 +112,11 @@ class View {
   std::shared_ptr<const ReadinessSource> readiness_;
   ViewOptions options_;
   FreeQuotas free_quotas_;
-  std::string head_;  // members of every document: generation, manifest
-  Texts entries_;     // of the list, each without its readiness
+  std::string head_;  // members common to all documents: generation, manifest
+  Texts entries_;     // list entries, each without its readiness
   Texts
-      entries_of_payments_;  // the same with terms of payment per call; empty where none are taken
-  Texts searched_;           // what a search looks at, in lower case
+      entries_of_payments_;  // with terms of payment per call; empty without a lane that takes them
+  Texts searched_;           // texts that a search examines, in lower case
   Result<InventoryText, base::Error> inventory_;
   mutable RenderingCache kept_;
   mutable RenderingCache kept_openapi_;  // of one slot

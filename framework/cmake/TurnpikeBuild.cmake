@@ -1,5 +1,5 @@
-# TURNPIKE_BUILD: the commit this tree is at, for /version; "unknown" outside of a checkout.
-# Looked up again when HEAD moves.
+# TURNPIKE_BUILD: the commit of this source tree, for /version; "unknown" outside of a git checkout.
+# Determined again when HEAD moves.
 set(TURNPIKE_BUILD unknown)
 find_program(TURNPIKE_GIT git)
 if(TURNPIKE_GIT)

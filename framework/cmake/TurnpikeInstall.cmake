@@ -1,5 +1,5 @@
-# What `cmake --install` gives beside the binaries. To authors of plugins: the SDK headers and the
-# CMake package; the headers are listed by hand: the list is the contract. To operators:
+# The files that `cmake --install` adds to the binaries. For authors of plugins: the SDK headers and
+# the CMake package; the headers are listed by hand, since the list is the contract. For operators:
 # configuration, registry, pages, examples and the licence.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -22,8 +22,8 @@ write_basic_package_version_file(
 
 install(FILES ${_turnpike_installed_headers}
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/turnpike COMPONENT sdk)
-# Compiled into the plugin that uses them: nothing of them crosses the boundary, so they are no part
-# of the fingerprint.
+# These headers are compiled into the plugin and do not cross its boundary, so they are not part of
+# the fingerprint.
 foreach(_header mistakes own_call private_address probe refusal_codes test_host)
   install(FILES ${TURNPIKE_SDK_INCLUDE_DIR}/turnpike/helpers/${_header}.h
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/turnpike/helpers COMPONENT sdk)
@@ -33,8 +33,8 @@ install(FILES
     ${CMAKE_CURRENT_LIST_DIR}/TurnpikePlugin.cmake ${CMAKE_CURRENT_LIST_DIR}/plugin.map
   DESTINATION ${_turnpike_package_dir} COMPONENT sdk)
 
-# The configuration as it is right where it is installed: data below the prefix's var/, not share/,
-# and the bundle of /reference beside the binary instead of in the source tree.
+# The configuration adapted to the installation: data below the prefix's var/, not share/, and the
+# bundle of /reference beside the binary instead of in the source tree.
 set(_turnpike_shipped ${PROJECT_SOURCE_DIR}/config/turnpike.yaml)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${_turnpike_shipped})
 file(READ ${_turnpike_shipped} _turnpike_text)
@@ -55,7 +55,7 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/registry ${PROJECT_SOURCE_DIR}/examples
     ${PROJECT_SOURCE_DIR}/site
   DESTINATION share/turnpike)
 
-# Pages keep their places, so that their links to each other hold.
+# Pages keep their relative paths, so that links between them remain valid.
 foreach(_page LICENSE README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md docs/agents.md
     docs/architecture.md docs/decisions.md docs/interface.md docs/operating.md docs/payments.md
     docs/protocols.md docs/providers.md benchmarks/README.md framework/README.md framework/STYLE.md

@@ -1,14 +1,14 @@
-# How the tree is built: folder = target = namespace = layer (see framework/README.md).
+# The structure of the build: folder = target = namespace = layer (see framework/README.md).
 #
 #   turnpike_layer(registry LINKS Turnpike::base PRIVATE_LINKS yaml-cpp)
-#     a static library of every *.cpp in the calling folder. LINKS are seen by users of the layer,
-#     PRIVATE_LINKS are the third-party libraries that are quarantined in it.
+#     a static library of every *.cpp in the calling folder. LINKS propagate to users of the layer,
+#     PRIVATE_LINKS are third-party libraries that only this layer may use.
 #   turnpike_test(registry LINKS Turnpike::registry)
 #     one GoogleTest binary `registry_test` of every *_test.cpp in the calling folder. LABELS
 #     sanitize: it reads untrusted bytes, so `./dev test` runs it under ASan and UBSan, and not in
-#     the release build, unless IN_RELEASE_TOO says that it does something else there; LABELS
-#     threads: it is concurrent, so it runs under TSan too (those that THREADS_FILTER names, where
-#     given: TSan slows some too much, and follows no fork).
+#     the release build, unless IN_RELEASE_TOO says that it tests something else there; LABELS
+#     threads: it is concurrent, so it also runs under TSan (only the tests that THREADS_FILTER
+#     names, if given: TSan slows some too much, and does not follow a fork).
 #   turnpike_benchmark(match LINKS Turnpike::registry)
 #     one Google Benchmark binary `match_bench` of match_bench.cpp in the calling folder.
 
@@ -21,24 +21,24 @@ find_program(TURNPIKE_MOLD mold)
 add_library(turnpike_options INTERFACE)
 target_compile_options(turnpike_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual
-  # The warnings that count are those of the compiler that builds what ships.
+  # Warnings are errors only for the compiler that builds releases.
   $<$<NOT:$<BOOL:${TURNPIKE_FUZZ}>>:-Werror>
   -fno-omit-frame-pointer)
-# GCC 12 calls moved-from variants and optionals "maybe uninitialized" where it inlines (GCC bug
-# 80635 and kin); ASan, UBSan and the tests look for the real thing.
+# GCC 12 reports moved-from variants and optionals as "maybe uninitialized" where it inlines (GCC
+# bug 80635 and related); ASan, UBSan and the tests detect real cases.
 if(NOT CMAKE_BUILD_TYPE STREQUAL "Debug" OR TURNPIKE_SANITIZER)
   target_compile_options(turnpike_options INTERFACE -Wno-maybe-uninitialized)
 endif()
-# Several sources as one (CMakePresets.json says where): a name of one is then seen by those behind
-# it, which the two warnings below take for a mistake. Names within one function are still held to
-# -Wshadow.
+# In a unity build (CMakePresets.json says where), a name in one source is visible in the later
+# ones, which the two disabled warnings report as a mistake. Names within one function are still
+# checked by -Wshadow.
 target_compile_options(turnpike_options INTERFACE
   $<$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>:-Wno-shadow;-Wshadow=local;-Wno-subobject-linkage>)
 if(TURNPIKE_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all)
   add_link_options(-fsanitize=address,undefined)
 elseif(TURNPIKE_SANITIZER)
-  # Instrumented code hides from GCC that Boost's optional values are set before they are read.
+  # In instrumented code GCC cannot see that Boost's optional values are set before they are read.
   add_compile_options(-Wno-error=maybe-uninitialized)
 endif()
 if(TURNPIKE_SANITIZER STREQUAL "address")
@@ -52,8 +52,8 @@ elseif(TURNPIKE_MOLD)
   add_link_options(-fuse-ld=mold)
 endif()
 
-# What replaces `operator new` stays a source of its own: seen together with its callers, it would
-# be optimised away.
+# Replacements of `operator new` stay in a source file of their own: compiled together with their
+# callers, they would be optimised away.
 macro(turnpike_keep_allocations_apart)
   set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/support/allocations.cpp
     PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
@@ -111,8 +111,8 @@ function(turnpike_test name)
 endfunction()
 
 # turnpike_fuzz(NAME LINKS Turnpike::wire): <NAME>_fuzz.cpp with LLVMFuzzerTestOneInput, seeds in
-# <NAME>_seeds/. In a normal build a driver feeds it the seeds, as a test; with
-# TURNPIKE_FUZZ (clang) it is a libFuzzer binary for `./dev fuzz`.
+# <NAME>_seeds/. In a normal build a driver runs it on the seeds, as a test; with TURNPIKE_FUZZ
+# (clang) it is a libFuzzer binary for `./dev fuzz`.
 function(turnpike_fuzz name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINKS" ${ARGN})
   add_executable(${name}_fuzz ${CMAKE_CURRENT_SOURCE_DIR}/${name}_fuzz.cpp ${ARG_SOURCES})
@@ -133,8 +133,8 @@ function(turnpike_fuzz name)
   endif()
 endfunction()
 
-# turnpike_add_release_tests(TARGET FOLDER): makes TARGET need every program and module below FOLDER
-# but the tests that the release build leaves to the sanitizers.
+# turnpike_add_release_tests(TARGET FOLDER): makes TARGET depend on every program and module below
+# FOLDER except the tests that run under sanitizers only.
 function(turnpike_add_release_tests target folder)
   get_property(targets DIRECTORY ${folder} PROPERTY BUILDSYSTEM_TARGETS)
   foreach(each IN LISTS targets)

@@ -1,14 +1,14 @@
 # turnpike_add_plugin(name [BLOCKING] sources... [LINKS libraries...])
 #
-# The one way to build a plugin, in tree and out (the installed package includes this file): a
-# MODULE without `lib` prefix, hidden visibility, one exported symbol, every reference resolved at
-# link time.
+# The only way to build a plugin, in this tree or outside (the installed package includes this
+# file): a MODULE without `lib` prefix, hidden visibility, one exported symbol, all references
+# resolved at link time.
 #
 # A function whose own variables take more than 16 KiB of stack is an error: cooperative code has
-# 64 KiB for all its calls together, and one step over its end ends the gateway. Keep the data on
-# the heap, or let the plugin be `blocking`, in its descriptor and here (BLOCKING): it then runs on
-# threads with the stack of a thread. A library of the plugin's own is held to the same by linking
-# Turnpike::cooperative; what is linked ready-made is its author's to judge.
+# only 64 KiB for all its nested calls, and an overflow ends the gateway. Keep the data on the heap,
+# or make the plugin `blocking`, in its descriptor and here (BLOCKING): it then runs on threads with
+# normal stacks. Link a library of the plugin's own to Turnpike::cooperative to apply the same
+# limit; prebuilt libraries are not checked.
 
 if(NOT TURNPIKE_SDK_INCLUDE_DIR)
   cmake_path(SET TURNPIKE_SDK_INCLUDE_DIR NORMALIZE ${CMAKE_CURRENT_LIST_DIR}/../sdk)
@@ -28,8 +28,8 @@ string(SHA256 TURNPIKE_SDK_HASH "${_turnpike_sdk_text}")
 string(SUBSTRING ${TURNPIKE_SDK_HASH} 0 16 TURNPIKE_SDK_HASH)
 
 if(NOT TARGET Turnpike::plugin_sdk)
-  # The headers alone, for what includes no descriptor: a changed comment of the SDK compiles
-  # nothing else anew.
+  # Headers without the hash definition, for code that includes no descriptor: a changed SDK comment
+  # then recompiles only the includers of that header.
   add_library(turnpike_sdk_headers INTERFACE)
   target_include_directories(turnpike_sdk_headers INTERFACE ${TURNPIKE_SDK_INCLUDE_DIR})
   target_compile_features(turnpike_sdk_headers INTERFACE cxx_std_20)
@@ -42,7 +42,7 @@ endif()
 
 if(NOT TARGET Turnpike::cooperative)
   add_library(turnpike_cooperative INTERFACE)
-  # A frame that is larger than the guard below the stack must meet it, not step over it.
+  # A frame larger than the guard below the stack must hit the guard instead of skipping it.
   target_compile_options(turnpike_cooperative INTERFACE -fstack-clash-protection)
   if(NOT TURNPIKE_SANITIZER AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
     target_compile_options(turnpike_cooperative INTERFACE -Werror=frame-larger-than=16384)
@@ -54,7 +54,7 @@ function(turnpike_add_plugin name)
   cmake_parse_arguments(ARG "BLOCKING" "" "LINKS" ${ARGN})
   add_library(${name} MODULE ${ARG_UNPARSED_ARGUMENTS})
   set_property(GLOBAL APPEND PROPERTY TURNPIKE_PLUGINS ${name})
-  # The language standard is part of the fingerprint, so it is not left to the surrounding project.
+  # The language standard is part of the fingerprint, so the surrounding project must not choose it.
   set_target_properties(${name} PROPERTIES
     PREFIX "" CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF
     CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)

@@ -83,7 +83,7 @@ MethodSetup after_setup_look(const MethodSetup& setup, const SetupState& seen) {
   MethodSetup next = setup;
   ++next.looks;
   if (setup.standing == SetupStanding::succeeded) {
-    // What was saved can only be there still, or not.
+    // A saved method can only still exist, or be gone.
     if (!seen.failure.empty()) next.is_gone = true;
     return next;
   }
@@ -145,7 +145,7 @@ std::optional<Error> problem_of(Policy& policy, const Terms& terms) {
   return std::nullopt;
 }
 
-// ---- what becomes of it -------------------------------------------------------------------------
+// ---- runs ---------------------------------------------------------------------------------------
 
 std::string_view name_of(TopUpState state) noexcept {
   return top_up_names[static_cast<std::size_t>(state)];
@@ -174,7 +174,7 @@ RunDecision decide_run(const Policy& policy, const TopUpStanding& standing, cons
   if (!facts.has_method) return pause(TopUpState::needs_payment_method, "payment_method_gone");
   if (terms == nullptr) return pause(TopUpState::paused_failure, "offer_retired");
   const auto credits = credits_for(*terms, policy.minor);
-  // Who agreed to a price is asked again before less is bought for it.
+  // The person agreed to a price; buying fewer Credits for it needs a new agreement.
   if (!credits || *credits < policy.credits || *credits < policy.threshold) {
     return pause(TopUpState::paused_failure, "offer_changed");
   }
@@ -205,7 +205,7 @@ TopUpStanding after_run(const TopUpStanding& standing, RunEnd end, Decline decli
     next.next_attempt_ms = 0;
     return next;
   }
-  // Whatever paused it meanwhile is not undone, nor is it said another way.
+  // A pause for another reason, set meanwhile, is kept unchanged.
   if (standing.state != TopUpState::active && standing.state != TopUpState::paused_limit) {
     return next;
   }

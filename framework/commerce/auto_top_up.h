@@ -1,24 +1,24 @@
-// Auto Top-Up: an account has the gateway buy Credits whenever it has few, with a method of payment
-// that a person saved at a processor's place.
+// Auto Top-Up: the gateway buys Credits for an account whenever its balance is low, with a method
+// of payment that a person saved at a processor.
 //
-//   setup     a person saves a method: begun like a purchase, looked up like one
-//   policy    what an account wants. Each replacement is a revision of its own that never changes;
-//             the newest is in force
-//   standing  what becomes of it: whether it waits, runs or is paused, and why
-//   run       a purchase of origin auto_top_up: begun, its reference written down, then charged
+//   setup     the saving of a method by a person: begun and looked up like a purchase
+//   policy    an account's settings. Each replacement is an immutable revision; the newest is in
+//             force
+//   standing  the state of the policy: waiting, running or paused, and the reason
+//   run       a purchase of origin auto_top_up: begun, its reference made durable, then charged
 //
 // INVARIANTS, beside those of purchases:
 //
 //   I4 an account has at most one open run, on however many nodes
 //   I6 no charge is begun once a policy that is off is durable
 //
-// WHEN. An account runs when its balance, and what it was paid for and not given yet, is below the
+// TRIGGER. An account runs when its balance plus paid but uncredited Credits is below the
 // threshold. An amount buys at least the threshold, so that one charge closes any gap.
 //
-// DECLINES. A decline that may be another day's success is tried again after 1, 6 and 24 hours, and
-// pauses the policy once there were `failures_max` in a row; any other pauses it at once. A card is
-// not charged any more after card_declines_max declines in 30 days, whoever resumes the policy:
-// card networks fine what goes on. What the processor did not answer is no decline.
+// DECLINES. A retryable decline is retried after 1, 6 and 24 hours, and pauses the policy after
+// `failures_max` in a row; any other decline pauses it at once. After card_declines_max declines in
+// 30 days a card is not charged any more, even if the policy is resumed, since card networks fine
+// further attempts. A missing answer of the processor is not a decline.
 //
 // Values and pure functions; any Thread.
 #pragma once
@@ -41,7 +41,7 @@ namespace turnpike::commerce {
 
 enum class SetupStanding : std::uint8_t {
   needs_reconciliation,  // the processor has not answered; it is asked again
-  requires_action,       // the person has to go to `url`
+  requires_action,       // the person must go to `url`
   succeeded,
   failed,
 };
@@ -54,16 +54,16 @@ struct MethodSetup {
   std::string processor;
   SetupStanding standing = SetupStanding::needs_reconciliation;
   std::int64_t version = 0;
-  std::string created_by;  // a principal
+  std::string created_by;  // principal
 
-  std::string reference;  // at the processor
-  std::string url;        // where the method is saved
+  std::string reference;  // id at the processor
+  std::string url;        // the page where the method is saved
   std::string customer;
-  std::string reply;  // the body that answered its creation, once it was begun
+  std::string reply;  // body of the creating request's answer, once begun
   std::int64_t begin_number = 0;
 
-  SavedMethod method;    // once it succeeded
-  bool is_gone = false;  // it succeeded, and the method is not there any more
+  SavedMethod method;    // set once the setup succeeded
+  bool is_gone = false;  // succeeded, but the method no longer exists
   std::string failure_code;
   std::int64_t looks = 0;  // since the last change of standing
   std::int64_t hints = 0;
@@ -71,7 +71,7 @@ struct MethodSetup {
   std::int64_t created_at_ms = 0;
   std::int64_t expires_at_ms = 0;
 
-  // It can be charged, as far as is known.
+  // True if the method can be charged, as far as is known.
   [[nodiscard]] bool is_usable() const noexcept {
     return standing == SetupStanding::succeeded && !is_gone;
   }
@@ -80,7 +80,7 @@ struct MethodSetup {
 MethodSetup after_setup_begin(const MethodSetup& setup, const Begun& begun);
 MethodSetup after_setup_refusal(const MethodSetup& setup, std::string_view code);
 MethodSetup after_setup_look(const MethodSetup& setup, const SetupState& seen);
-// When to look next; -1: there is no reason to.
+// Time of the next look; -1: none is needed.
 std::int64_t setup_due_after(const MethodSetup& setup, std::int64_t now_ms, Random& random);
 // A sentence for people about MethodSetup::failure_code.
 std::string setup_failure_text(std::string_view code);
@@ -89,12 +89,12 @@ std::string setup_failure_text(std::string_view code);
 
 struct Policy {
   std::string account_id;
-  std::int64_t revision = 0;  // 0: there was none
+  std::int64_t revision = 0;  // 0: no policy yet
   bool is_enabled = false;
   Credits threshold = 0;
   std::string currency = Terms().currency;
   std::int64_t minor = 0;
-  Credits credits = 0;  // that `minor` bought when the policy was made
+  Credits credits = 0;  // bought by `minor` when the policy was made
   std::int64_t monthly_limit_minor = 0;
   std::string setup_id;  // empty: none
   std::string created_by;
@@ -102,28 +102,28 @@ struct Policy {
 };
 
 inline constexpr Credits threshold_max = 1'000'000'000;
-inline constexpr std::size_t monthly_limit_digits_max = 6;  // before the point
+inline constexpr std::size_t monthly_limit_digits_max = 6;  // before the decimal point
 
-// What is wrong with a policy that is on, by the terms that it would buy by. In `policy` the
-// Credits are filled in. purchase.amount_invalid, auto_reload.amount_below_threshold,
-// request.body_rejected (the limit is less than one amount).
+// Checks a policy that is on against the terms that it buys by, and fills in its Credits.
+// purchase.amount_invalid, auto_reload.amount_below_threshold, request.body_rejected (the limit is
+// less than one amount).
 std::optional<base::Error> problem_of(Policy& policy, const Terms& terms);
 
-// ---- what becomes of it -------------------------------------------------------------------------
+// ---- runs ---------------------------------------------------------------------------------------
 
 enum class TopUpState : std::uint8_t {
   off,
   active,
   paused_limit,          // until next_attempt_ms
-  paused_failure,        // until a new revision, or an operator resumes it
-  needs_payment_method,  // the same
+  paused_failure,        // until a new revision, or an operator's resume
+  needs_payment_method,  // as paused_failure
 };
 std::string_view name_of(TopUpState state) noexcept;
 std::optional<TopUpState> top_up_state(std::string_view name) noexcept;
 
 struct TopUpStanding {
   TopUpState state = TopUpState::off;
-  std::string reason = {};  // a code; empty: it is not paused
+  std::string reason = {};  // a code; empty: not paused
   std::int64_t failures = 0;  // in a row
   std::int64_t next_attempt_ms = 0;
   std::int64_t changed_at_ms = 0;
@@ -146,19 +146,19 @@ inline constexpr std::int64_t card_declines_max = 10;  // in card_window_ms
 inline constexpr std::int64_t card_window_ms = 30ll * 24 * 3'600'000;
 inline constexpr std::int64_t run_unknown_ms = 24ll * 3'600'000;
 
-// What the store knows when an account may run.
+// The facts from the store that decide whether an account may run.
 struct RunFacts {
   Credits balance = 0;
-  Credits pending = 0;  // paid for, and not credited
+  Credits pending = 0;  // paid for but not credited
   std::int64_t spent_minor = 0;  // by runs of this UTC month that did not end unpaid
-  std::int64_t runs_today = 0;   // in the last 24 hours, however they ended
+  std::int64_t runs_today = 0;   // in the last 24 hours, whatever their outcome
   std::int64_t oldest_today_ms = 0;
   std::int64_t card_declines = 0;  // of this card, in card_window_ms
   bool may_buy = true;       // the account is active and not locked
   bool has_method = true;    // the policy's setup is usable
 };
 
-// Whether to run now. Nothing of `credits`: not now, and `standing` says what it is from now on.
+// The decision whether to run now. Without `credits`: not now, and `standing` is the new standing.
 struct RunDecision {
   TopUpStanding standing;
   std::optional<Credits> credits;
@@ -167,12 +167,12 @@ struct RunDecision {
 RunDecision decide_run(const Policy& policy, const TopUpStanding& standing, const RunFacts& facts,
                        const Terms* terms, const TopUpSettings& settings, std::int64_t now_ms);
 
-// How a run ended, or what became of it later.
+// The end of a run, or a later event.
 enum class RunEnd : std::uint8_t { credited, declined, unanswered, money_back };
 TopUpStanding after_run(const TopUpStanding& standing, RunEnd end, Decline decline,
                         std::string_view code, std::uint32_t failures_max, std::int64_t now_ms);
 
-// The first moment of the UTC month, and of the next one.
+// The first moment of the current UTC month, and of the next one.
 std::int64_t month_start_ms(std::int64_t now_ms) noexcept;
 std::int64_t next_month_ms(std::int64_t now_ms) noexcept;
 

@@ -30,7 +30,7 @@ Error nothing_charges() {
           "No payment service of this name charges saved methods here."};
 }
 
-// Of a policy under its Idempotency-Key.
+// The request digest of a policy under its Idempotency-Key.
 std::string digest_of(const Policy& policy, std::int64_t expected_revision) {
   const auto number = [](std::int64_t value) { return std::to_string(value) + " "; };
   return crypto::sha256_hex(number(expected_revision) + number(policy.is_enabled) +
@@ -78,7 +78,7 @@ Result<WrittenPolicy, Error> AutoTopUps::replace(PolicyWish wish, const identity
 Result<Unit, Error> AutoTopUps::price(NewPolicy& wanted) {
   const auto setup = find_setup(wanted.policy.account_id, wanted.policy.setup_id);
   if (!setup.ok()) {
-    // The store says what is wrong with a method that is not there.
+    // Not an error here: the store reports a missing method.
     if (setup.error().code == ErrorCode::auto_reload_setup_not_found) return Unit{};
     return setup.error();
   }
@@ -102,7 +102,7 @@ Result<BegunSetup, Error> AutoTopUps::begin_setup(std::string_view account_id,
                                                   std::string_view key,
                                                   const identity::Actor& actor,
                                                   const SetupBody& body_of) {
-  const runtime::CancelMask mask;  // what was begun is finished, whoever left
+  const runtime::CancelMask mask;  // a begun setup is finished even if the caller left
   const ProcessorInService* const processor = desk_.parts().processors.find(processor_name);
   const bool can_charge = processor != nullptr && processor->traits.charges_saved &&
                           desk_.settings().top_up.is_enabled;
@@ -168,7 +168,7 @@ Result<MethodSetup, Error> AutoTopUps::write(const MethodSetup& next) {
   });
   if (!written.ok()) return written.error();
   if (*written) return **std::move(written);
-  // Somebody else took it on meanwhile: what they made of it counts.
+  // Another caller or another node took the step meanwhile: its result counts.
   auto found = desk_.ask([&] { return store_.find_setup(next.id); });
   if (!found.ok()) return found.error();
   if (*found) return **std::move(found);
@@ -184,7 +184,7 @@ Result<MethodSetup, Error> AutoTopUps::give_up(const MethodSetup& setup, const F
                            {"reason", failure.message}});
   MethodSetup next = setup;
   ++next.looks;
-  // What was answered under the old name of the step may be answered so for ever.
+  // The processor may repeat its answer to the old step_key forever, so the retry uses a new one.
   const bool is_unbegun = setup.standing == SetupStanding::needs_reconciliation;
   if (is_unbegun && failure.maybe_sent) ++next.begin_number;
   if (auto written = write(next); !written.ok()) return written;
@@ -237,7 +237,7 @@ Result<MethodSetup, Error> AutoTopUps::work_on(const MethodSetup& setup) {
   return write(after_setup_look(setup, *seen));
 }
 
-// ---- what is done without people ----------------------------------------------------------------
+// ---- background work ----------------------------------------------------------------------------
 
 void AutoTopUps::look_at_due() {
   const auto due =
@@ -254,7 +254,7 @@ void AutoTopUps::look_at_due() {
 void AutoTopUps::pass() {
   look_at_due();
   report_counts();
-  if (processors().empty()) return;  // nothing can be charged here
+  if (processors().empty()) return;  // no processor can charge
   const auto made = offers();
   if (!made.ok()) return report("read offers", made.error());
   const RunRules rules{*made, desk_.settings().top_up};

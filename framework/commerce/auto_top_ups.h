@@ -1,6 +1,6 @@
-// AutoTopUps: what people do about Auto Top-Up (save a method, see and replace the policy), and
-// what is done without them: methods that are being saved are looked at, and accounts with few
-// Credits get their run, which the reconciler then begins and charges.
+// AutoTopUps: Auto Top-Up for people (save a method, see and replace the policy) and its background
+// work: methods being saved are looked at, and accounts with few Credits get a run, which the
+// reconciler then begins and charges.
 //
 // Owned by app/. Its functions for people are called on fibers of any loop, which they suspend;
 // pass() by one fiber at a time.
@@ -17,7 +17,7 @@
 
 namespace turnpike::commerce {
 
-// What somebody asks for.
+// A request to replace the policy.
 struct PolicyWish {
   Policy policy;  // without revision, author and time; Credits are filled in
   std::int64_t expected_revision = 0;
@@ -39,37 +39,37 @@ class AutoTopUps {
   static constexpr std::uint32_t setups_shown_max = 20;
   static constexpr std::uint32_t revisions_shown_max = 20;
 
-  // Names of processors in service that charge saved methods; none: nothing can be turned on.
+  // Processors in service that charge saved methods; empty: no policy can be turned on.
   [[nodiscard]] std::vector<const ProcessorInService*> processors() const;
 
   Result<AutoTopUp, base::Error> look(std::string_view account_id);
-  // Newest first, revisions_shown_max of them.
+  // Newest first, at most revisions_shown_max.
   Result<std::vector<Policy>, base::Error> revisions(std::string_view account_id);
   // Errors: those of AutoTopUpStore::replace() and of problem_of(Policy, Terms), and
   // purchase.offer_not_found: the method's processor sells nothing here.
   Result<WrittenPolicy, base::Error> replace(PolicyWish wish, const identity::Actor& actor);
 
-  // `body_of`: the reply for a setup as it is now. The same key has the same reply for ever, once
-  // the setup was begun. Errors: purchase.offer_not_found (no such processor charges saved methods
-  // here), purchase.declined (it refused to begin), idempotency.in_progress, those of
+  // `body_of` renders the reply for the current setup. Once a setup was begun, its key always gets
+  // the same reply. Errors: purchase.offer_not_found (no such processor charges saved methods
+  // here), purchase.declined (the processor refused to begin), idempotency.in_progress, those of
   // AutoTopUpStore::open_setup().
   using SetupBody = std::function<std::string(const MethodSetup&)>;
   Result<BegunSetup, base::Error> begin_setup(std::string_view account_id,
                                               std::string_view processor, std::string_view key,
                                               const identity::Actor& actor,
                                               const SetupBody& body_of);
-  // auto_reload.setup_not_found: the account has none with this id. A setup that waits for a person
-  // is looked at now, if that was not done just before.
+  // auto_reload.setup_not_found: the account has no setup with this id. A setup that waits for a
+  // person is looked at now, unless it was looked at just before.
   Result<MethodSetup, base::Error> find_setup(std::string_view account_id, std::string_view id);
   // Newest first.
   Result<std::vector<MethodSetup>, base::Error> setups(std::string_view account_id);
 
-  // One round: setups that are due, and a scan for accounts with few Credits. Runs that it opens
-  // are due at once.
+  // One round: due setups, and a scan for accounts with few Credits. The runs that it opens are due
+  // at once.
   void pass();
 
  private:
-  // Fills in what the policy's amount buys now, or the problem.
+  // Fills in the Credits that the policy's amount buys now, or the problem.
   Result<Unit, base::Error> price(NewPolicy& wanted);
   Result<MethodSetup, base::Error> work_on(const MethodSetup& setup);
   Result<MethodSetup, base::Error> begin(const MethodSetup& setup);

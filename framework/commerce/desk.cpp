@@ -11,11 +11,11 @@ constexpr std::uint32_t threads_max = 4;
 constexpr std::uint32_t queued_max = 512;
 constexpr std::int64_t look_timeout_ms = 15'000;
 constexpr std::int64_t begin_given_up_ms = 24 * 3'600'000ll;
-// A checkout must be good for so long when it is begun: payment services insist on half an hour.
+// A checkout must be valid for this long when begun: payment services require half an hour.
 constexpr std::int64_t good_for_ms_min = 31 * 60'000;
-constexpr std::int64_t writing_ms = 5'000;  // beside what the processor may take
+constexpr std::int64_t writing_ms = 5'000;  // in addition to the processor's time
 constexpr std::int64_t without_processor_ms = 3'600'000;
-constexpr std::int64_t charge_timeout_ms = 30'000;  // banks take their time
+constexpr std::int64_t charge_timeout_ms = 30'000;  // banks may be slow
 
 // "10,000 Credits"
 std::string title_of(Credits credits) {
@@ -50,7 +50,7 @@ Result<Purchase, base::Error> Desk::write(const Step& step) {
     }
     return **std::move(written);
   }
-  // Somebody else took it on meanwhile: what they made of it counts.
+  // Another caller or another node took the step meanwhile: its result counts.
   auto found = ask([&] { return store().find(step.next.id); });
   if (!found.ok()) return found.error();
   if (*found) return **std::move(found);
@@ -66,7 +66,7 @@ Result<Purchase, base::Error> Desk::give_up(const Purchase& purchase, const Fail
                     {"reason", failure.message}});
   Step step{purchase};
   ++step.next.looks;
-  // What was answered under the old name of the step may be answered so for ever.
+  // The processor may repeat its answer to the old step_key forever, so the retry uses a new one.
   if (purchase.state == State::created && failure.maybe_sent) ++step.next.begin_number;
   if (auto written = write(step); !written.ok()) return written;
   return base::Error{ErrorCode::purchase_processor_unavailable,
@@ -93,7 +93,7 @@ Result<Purchase, base::Error> Desk::begin(const Purchase& opened) {
   }
   Purchase purchase = opened;
   if (purchase.expires_at_ms - now_ms < good_for_ms_min) {
-    // Begun late, it gets time of its own, which makes it another step.
+    // A late begin gets a new expiry, which makes it a different step with a new step_key.
     purchase.expires_at_ms = now_ms + settings().checkout_minutes * 60'000ll;
     ++purchase.begin_number;
   }
@@ -173,7 +173,7 @@ Result<Purchase, base::Error> Desk::cancel(const Purchase& run,
   ProcessorCall call("", look_timeout_ms);
   const Done cancelled = processor.bound->cancel(run.reference, call);
   if (!cancelled.ok()) return give_up(run, cancelled.error(), "cancel");
-  // It may have been too late; a charge that came through is credited.
+  // The cancellation may have come too late; a successful charge is credited.
   const auto payment = processor.bound->look_up(run.reference, call);
   if (!payment.ok()) return give_up(run, payment.error(), "look_up");
   const Step seen = after_look(run, *payment, parts_.clock.now_ms());

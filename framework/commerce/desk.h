@@ -1,6 +1,6 @@
-// Desk: the steps of purchases that ask a processor and write what it said. The shop takes them for
-// a caller who waits, the reconciler for nobody in particular; whichever comes first, each is done
-// once (PurchaseStore::advance).
+// Desk: the steps of purchases that call a processor and write its answer. The shop takes steps for
+// a waiting caller, the reconciler in the background; each step is done once, whoever comes first
+// (PurchaseStore::advance).
 //
 // Owned by app/, outlives both. Its functions are called on fibers of any loop, and on plain
 // Threads: the store is asked on the blocking pool, the processor where it runs.
@@ -26,20 +26,21 @@
 namespace turnpike::commerce {
 
 struct ShopSettings {
-  // Where browsers go after they paid, or did not; "{account}" and "{purchase}" are the ids.
+  // Redirect URLs after paying or cancelling; "{account}" and "{purchase}" are replaced by the ids.
   std::string success_url = {};
   std::string cancel_url = {};
   std::uint32_t checkout_minutes = 60;
   std::uint32_t open_purchases_max = 20;
-  std::string brand = "Turnpike";  // for people who pay
-  // Where browsers go after a method was saved, or not; "{account}" and "{setup}" are the ids.
+  std::string brand = "Turnpike";  // shown to payers
+  // Redirect URL after a method was saved or not; "{account}" and "{setup}" are replaced by the
+  // ids.
   std::string saved_url = {};
   TopUpSettings top_up = {};
 };
 
 class Desk {
  public:
-  // All outlive it.
+  // All members outlive the Desk.
   struct Parts {
     PurchaseStore& store;
     AutoTopUpStore& top_ups;
@@ -68,28 +69,29 @@ class Desk {
     return *std::move(answer);
   }
 
-  // How long whoever has a purchase's lease may work on it.
+  // The lease time for work on a purchase.
   [[nodiscard]] std::int64_t lease_ms(const ProcessorInService& processor) const noexcept;
 
-  // Each takes the purchase one step on and returns it as it is then; the caller has its lease.
-  // purchase.processor_unavailable: the processor did not answer, and the step is due again.
+  // Each takes the purchase one step further and returns its new state; the caller holds the
+  // purchase's lease. purchase.processor_unavailable: the processor did not answer, and the step is
+  // due again.
   //
-  // From `created`: has the processor begin it.
+  // From `created`: has the processor begin the payment.
   Result<Purchase, base::Error> begin(const Purchase& purchase);
-  // From any other state: looks at what became of it. A run whose charge never ran is charged.
+  // From any other state: looks up the payment. A run that was never charged is charged.
   Result<Purchase, base::Error> look(const Purchase& purchase);
 
-  // Whatever it needs next: a run is begun and charged in one go.
+  // Takes whichever step is next: a run is begun and charged in one go.
   Result<Purchase, base::Error> work_on(const Purchase& purchase);
 
-  // A step_key: "pur_1.begin", and "pur_1.begin.2" for another try that is a step of its own.
+  // A step_key: "pur_1.begin"; "pur_1.begin.2" for a retry that is a separate step.
   static std::string step_key(std::string_view id, std::string_view step, std::int64_t number);
-  // "{account}" and whatever else stands in braces is replaced.
+  // Replaces "{account}" and the placeholder `place`.
   static std::string url_for(std::string url, std::string_view account_id,
                              std::string_view place, std::string_view id);
 
  private:
-  // REQUIRES: an awaiting run of which nothing was charged, as far as is known.
+  // REQUIRES: an awaiting run without a known charge.
   Result<Purchase, base::Error> charge(const Purchase& run);
   Result<Purchase, base::Error> cancel(const Purchase& run, const ProcessorInService& processor);
   Result<Purchase, base::Error> write(const Step& step);

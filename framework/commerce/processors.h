@@ -1,5 +1,5 @@
-// Processors: the processors in service, bound once at start, by name; and what they share in being
-// called. Owned by app/; immutable, any Thread.
+// Processors: the processors in service, bound once at start, by name; and helpers for calling
+// them. Owned by app/; immutable, any Thread.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace turnpike::commerce {
 
 struct ProcessorInService {
   std::string name;
-  std::string title;  // for people
+  std::string title;  // display name
   ProcessorTraits traits;
   BoundProcessor* bound = nullptr;
 };
@@ -36,13 +36,13 @@ class Processors {
   std::vector<ProcessorInService> list_;
 };
 
-// The offers of published terms that the processors in service make, newest terms first.
+// The offers of published terms by the processors in service, newest terms first.
 std::vector<Offer> offers_in_force(const std::vector<PublishedTerms>& published,
                                    const Processors& processors);
 std::vector<Offer> retired_offers(const std::vector<PublishedTerms>& published,
                                   const Processors& processors);
 
-// The circumstances of a call that no caller's leaving ends: money may be on its way.
+// A call that is not cancelled when its caller leaves, since money may be on its way.
 class ProcessorCall final : public Call {
  public:
   ProcessorCall(std::string_view request_id, std::int64_t timeout_ms) noexcept

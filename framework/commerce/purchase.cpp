@@ -14,7 +14,7 @@ constexpr std::string_view state_names[] = {"created",  "awaiting_payment", "pai
                                             "credited", "refunded",         "disputed",
                                             "failed",   "expired",          "cancelled"};
 constexpr std::string_view purchase_prefix = "pur_";
-// Why a payment cannot be that of the purchase; empty: it is.
+// The reason why a payment does not match the purchase; empty: it matches.
 std::string misfit(const Purchase& purchase, const Payment& payment) {
   if (payment.currency != purchase.currency) {
     return "it was paid in " + payment.currency + ", not in " + purchase.currency;
@@ -43,7 +43,7 @@ void end_unpaid(Purchase& purchase, State next, std::string code) {
   purchase.failure_code = std::move(code);
 }
 
-// The money has come; `purchase` is not credited yet.
+// Records a received payment; `purchase` is not credited yet.
 void take_money(Step& step, const Payment& payment, std::int64_t now_ms) {
   Purchase& purchase = step.next;
   if (purchase.paid_at_ms < 0) purchase.paid_at_ms = now_ms;
@@ -94,7 +94,7 @@ void take_dispute(Step& step, const Payment& payment) {
     purchase.failure_code = "dispute_lost";
   }
   if (payment.dispute != Dispute::won || !is_disputed) return;
-  // What refunds took stays taken; the rest of what was voided is given back.
+  // The share of refunds stays clawed back; the remaining voided Credits are restored.
   const Credits by_refunds =
       payment.total > 0 ? share_of(purchase, payment.refunded, payment.total) : 0;
   step.restores = std::max<Credits>(0, purchase.clawed - by_refunds);
@@ -186,7 +186,7 @@ Step after_cancel(const Purchase& purchase) {
 }
 
 std::int64_t due_after(const Purchase& purchase, std::int64_t now_ms, Random& random) {
-  constexpr std::int64_t late_look_ms = 10 * minute_ms;  // after it has expired
+  constexpr std::int64_t late_look_ms = 10 * minute_ms;  // after the expiry
   if (!purchase.is_claw_settled) return now_ms + second_ms;
   switch (purchase.state) {
     case State::created:
@@ -194,7 +194,7 @@ std::int64_t due_after(const Purchase& purchase, std::int64_t now_ms, Random& ra
     case State::awaiting_payment: {
       if (is_run(purchase) && purchase.charge_number == 0 && purchase.looks == 0) return now_ms;
       const std::int64_t late_ms = now_ms - purchase.expires_at_ms;
-      // What is on its way then may take days.
+      // Payments in progress may take days.
       if (late_ms > 30 * day_ms) return -1;
       if (late_ms >= day_ms) return due_in(6 * hour_ms, now_ms, random);
       if (late_ms >= late_look_ms) return due_in(hour_ms, now_ms, random);

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::int64_t lease_ms = 30'000;
 constexpr std::int64_t changes_each_ms = 5 * 60'000;
-constexpr std::int64_t changes_overlap_ms = 10 * 60'000;  // lists lag behind what they list
+constexpr std::int64_t changes_overlap_ms = 10 * 60'000;  // lists of changes lag behind the changes
 constexpr std::int64_t changes_lease_ms = 60'000;
 constexpr std::int64_t standing_each_ms = 15'000;
 constexpr int pages_max = 100;
@@ -17,7 +17,7 @@ constexpr std::uint32_t refunds_a_pass_max = 5;
 constexpr std::int64_t call_timeout_ms = 15'000;
 constexpr std::int64_t ns_per_ms = 1'000'000;
 
-// Whether so much time went by since; then from now on.
+// True if `each_ms` have passed since `since_ns`, which is then set to now.
 bool is_time(std::int64_t& since_ns, std::int64_t each_ms) {
   const std::int64_t now_ns = runtime::now_ns();
   if (since_ns != 0 && now_ns - since_ns < each_ms * ns_per_ms) return false;
@@ -106,7 +106,7 @@ void Reconciler::read_changes(const ProcessorInService& processor) {
     return desk_.store().take_changes(processor.name, now_ms - changes_each_ms, changes_lease_ms);
   });
   if (!place.ok()) return report("read changes", place.error());
-  if (!*place) return;  // another node does
+  if (!*place) return;  // another node reads them
   std::string cursor;
   for (int page = 0; page < pages_max; ++page) {
     ProcessorCall call("", call_timeout_ms);
@@ -118,7 +118,7 @@ void Reconciler::read_changes(const ProcessorInService& processor) {
           {{"processor", processor.name},
            {"step", "changes"},
            {"reason", changes.error().message}});
-      return;  // its lease ends, and it is tried again
+      return;  // retried when its lease has expired
     }
     if (const auto taken = take(processor, changes->hints); !taken.ok()) return;
     if (changes->cursor.empty()) {
@@ -180,7 +180,7 @@ Result<IntakeReply> ProcessorIntake::receive(const IntakeRequest& request, Call&
   const auto taken = reconciler_.take(processor_, notice->hints);
   base::pass(base::CrashPoint::purchase_hinted);
   if (!taken.ok()) return Failure{FailureKind::unavailable, taken.error().message, {}, false};
-  // What was hinted at is the first that is due.
+  // Looks at due purchases: a hinted one is due first.
   if (notice->after_credit) reconciler_.look_at_due();
   return std::move(notice->reply);
 }

@@ -1,8 +1,10 @@
-// Reconciler: finishes what was begun, so that a lost notice, a crash or a caller who left loses
-// nothing: looks at purchases that are due, sends refunds that operators asked for, and reads what
-// processors say has changed. All nodes of a deployment do, each purchase by one at a time.
+// Reconciler: finishes begun work, so that a lost notice, a crash or a caller who left loses
+// nothing: looks at due purchases, sends refunds requested by operators, and reads the changes that
+// processors report. All nodes of a deployment run one; each purchase is processed by one node at a
+// time.
 //
-// ProcessorIntake is how notices come in: a reason to look, written down before it is answered.
+// ProcessorIntake receives a processor's notices: a notice triggers a look-up and is stored before
+// it is answered.
 //
 // Owned by app/; pass() is called by one fiber at a time, receive() on fibers of any loop.
 #pragma once
@@ -21,13 +23,13 @@ class Reconciler {
  public:
   Reconciler(Desk& desk, base::Metrics& metrics);
 
-  static constexpr std::uint32_t looks_a_pass_max = 5;  // and a pass each second
+  static constexpr std::uint32_t looks_a_pass_max = 5;  // with one pass per second
 
-  // One round of all that is to be done; true: there may be more.
+  // One round of all work; true: there may be more.
   bool pass();
-  // Its part about purchases that are due; any fiber.
+  // The part for due purchases; any fiber.
   bool look_at_due();
-  // A notice came: writes its hints down. purchase.unavailable.
+  // Stores the hints of a notice. purchase.unavailable.
   Result<Unit, base::Error> take(const ProcessorInService& processor, std::span<const Hint> hints);
 
  private:

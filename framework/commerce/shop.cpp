@@ -51,7 +51,7 @@ Result<Shop::Sold, Error> Shop::sold(std::string_view offer_id) {
 
 Result<Bought, Error> Shop::buy(const Wish& wish, const identity::Actor& actor,
                                 const BodyOf& body_of) {
-  const runtime::CancelMask mask;  // what was begun is finished, whoever left
+  const runtime::CancelMask mask;  // a begun purchase is finished even if the caller left
   const auto found = sold(wish.offer_id);
   if (!found.ok()) return found.error();
   if (!found->offer) {

@@ -14,12 +14,14 @@ namespace turnpike::crypto {
 Sha256 sha256(std::string_view bytes) noexcept { return sha256({bytes}); }
 
 Sha256 sha256(std::initializer_list<std::string_view> parts) noexcept {
-  // Looked up by name once, and one context for each Thread: both cost more than a short digest.
+  // The algorithm is looked up once and the context is made once per Thread: both cost more than a
+  // short digest.
   static const EVP_MD* const algorithm = EVP_MD_fetch(nullptr, "SHA256", nullptr);
   thread_local const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context(
       EVP_MD_CTX_new(), &EVP_MD_CTX_free);
   Sha256 digest;
-  // OpenSSL fails here only without memory or without its own provider: nothing can go on then.
+  // OpenSSL fails here only when out of memory or without its own provider: the process cannot
+  // continue.
   if (context == nullptr || EVP_DigestInit_ex2(context.get(), algorithm, nullptr) != 1) abort();
   for (const std::string_view part : parts) {
     if (EVP_DigestUpdate(context.get(), part.data(), part.size()) != 1) abort();

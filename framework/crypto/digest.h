@@ -1,5 +1,5 @@
-// SHA-256 (FIPS 180-4) and HMAC-SHA-256 (RFC 2104) over OpenSSL, and the comparison that does not
-// tell by its time how much of a secret was right. Pure functions; safe on any Thread.
+// SHA-256 (FIPS 180-4) and HMAC-SHA-256 (RFC 2104) over OpenSSL, and constant-time comparison of
+// secrets. Pure functions; safe on any Thread.
 #pragma once
 
 #include <array>

@@ -24,11 +24,11 @@ constexpr std::size_t exponent_bytes_max = 4;
 constexpr std::size_t coordinate_bytes = 32;
 constexpr std::size_t id_bytes_max = 256;
 constexpr std::size_t header_bytes_max = 4'096;
-// Headers are flat but for a chain of certificates; the library reads JSON recursively.
+// Headers are flat except for a certificate chain; the library parses JSON recursively.
 constexpr std::ptrdiff_t header_brackets_max = 8;
-constexpr std::size_t tries_max = 8;  // of keys, where the token names none
+constexpr std::size_t tries_max = 8;  // keys tried when the token names none
 
-// The member as a number big-endian, without what goes without saying.
+// The member as a big-endian number without leading zero bytes; empty: invalid.
 std::string number_of(const json& object, const char* name) {
   auto bytes = base::from_base64url(text_member(object, name).value_or(""));
   if (!bytes) return {};
@@ -39,7 +39,8 @@ LibraryKey import_key(const std::string& text) {
   return {cjose_jwk_import(text.data(), text.size(), nullptr), &cjose_jwk_release};
 }
 
-// The public members of an RSA key that is strong enough and of a size that is no attack; or empty.
+// The public members of an RSA key of acceptable strength, and of a size that cannot exhaust the
+// CPU; or empty.
 std::string rsa_json(const json& member) {
   const std::string modulus = number_of(member, "n");
   const std::string exponent = number_of(member, "e");
@@ -84,15 +85,15 @@ std::optional<KeySet::Key> read_key(const json& member) {
   return key;
 }
 
-// An empty `id`: the token names none.
+// An empty `id`: the token names no key.
 bool fits(const KeySet::Key& key, JwsAlgorithm algorithm, std::string_view id) {
   if (key.is_rsa != (algorithm != JwsAlgorithm::es256)) return false;
   if (!key.algorithm.empty() && key.algorithm != name_of(algorithm)) return false;
   return id.empty() || key.id == id;
 }
 
-// The length of the signature of a token with three parts, each in the one form that its bytes
-// have, since the library would take others, too; nothing: it is none.
+// The length of the signature of a token with three parts in canonical base64url, since the library
+// would accept other forms; nullopt: not such a token.
 std::optional<std::size_t> signature_bytes_of(std::string_view token) {
   if (token.size() > KeySet::token_bytes_max) return std::nullopt;
   const std::size_t first = std::min(token.find('.'), token.size());
@@ -104,10 +105,10 @@ std::optional<std::size_t> signature_bytes_of(std::string_view token) {
   return signature->size();
 }
 
-// What a token says of itself, in the one form that is read here.
+// The members of a token's header that are used.
 struct Header {
   JwsAlgorithm algorithm = JwsAlgorithm::rs256;
-  std::string key_id;  // empty: it names none
+  std::string key_id;  // empty: no key named
 };
 
 Result<Header, JwsFault> read_header(std::string_view encoded,
@@ -130,7 +131,7 @@ Result<Header, JwsFault> read_header(std::string_view encoded,
   return Header{*chosen, text_member(header, "kid").value_or("")};
 }
 
-// The library reads the header itself: of a name that comes twice it must have taken the same.
+// The library parses the header itself: for a duplicate member it must have read the same value.
 bool reads_the_same(cjose_jws_t* token, const Header& header) {
   cjose_header_t* const read = cjose_jws_get_protected(token);
   if (read == nullptr) return false;
@@ -139,7 +140,7 @@ bool reads_the_same(cjose_jws_t* token, const Header& header) {
 }
 
 std::optional<std::string> payload_of(cjose_jws_t* token) {
-  std::uint8_t* bytes = nullptr;  // the token's
+  std::uint8_t* bytes = nullptr;  // owned by the token
   std::size_t size = 0;
   if (!cjose_jws_get_plaintext(token, &bytes, &size, nullptr)) return std::nullopt;
   return std::string(reinterpret_cast<const char*>(bytes), size);
@@ -177,10 +178,10 @@ Result<std::string, JwsFault> KeySet::verify(std::string_view token,
   for (const Key& key : keys_) {
     if (!fits(key, header->algorithm, header->key_id) || ++tries > tries_max) continue;
     fault = JwsFault::signature;
-    // The library does not look at the length of a pair of numbers: it would read past a short one
-    // and leave the end of a long one out.
+    // The library does not check the length of a pair of numbers: it would read past a short one
+    // and ignore the end of a long one.
     if (*signature_bytes != key.signature_bytes) continue;
-    // Anew for each key: the library remembers in the token that it was verified.
+    // Imported anew for each key: the library stores in the token that it was verified.
     const LibraryToken read(cjose_jws_import(token.data(), token.size(), nullptr),
                             &cjose_jws_release);
     if (read == nullptr || !reads_the_same(read.get(), *header)) return JwsFault::malformed;

@@ -1,4 +1,5 @@
-// bytes_of(): text as OpenSSL's C interface takes bytes. Private to crypto/; any Thread.
+// bytes_of(): converts text to the byte pointers of OpenSSL's C interface. Private to crypto/; any
+// Thread.
 #pragma once
 
 #include <string_view>

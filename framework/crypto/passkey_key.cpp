@@ -63,7 +63,7 @@ Key es256_key(std::string_view parts) noexcept {
 }
 
 Key rs256_key(std::string_view parts) noexcept {
-  std::array<unsigned char, 256> modulus{};  // in the machine's byte order, as parameters are
+  std::array<unsigned char, 256> modulus{};  // in native byte order, as OpenSSL expects
   static_assert(std::endian::native == std::endian::little);
   std::reverse_copy(parts.begin(), parts.end(), modulus.begin());
   unsigned int exponent = 65537;
@@ -98,9 +98,9 @@ constexpr const char* small_order_hex[] = {
     "7A03AC9277FDC74EC6CC392CFA53202A0F67100D760B3CBA4FD84D3D706A17C7",
     "05FC536D880238B13933C6D305ACDFD5F098EFF289F4C345B027B2C28F95E826"};
 
-// Whether `y` is a coordinate of a point of the curve -x^2 + y^2 = 1 + d x^2 y^2 that is of no
-// small order: (y^2 - 1)(d y^2 + 1) must be a square (RFC 8032 section 5.1.3), which OpenSSL looks
-// at only when it verifies.
+// True if `y` is a coordinate of a curve point (-x^2 + y^2 = 1 + d x^2 y^2) that is not of small
+// order: (y^2 - 1)(d y^2 + 1) must be a square (RFC 8032 section 5.1.3), which OpenSSL checks only
+// when it verifies.
 bool is_useful_ed25519_y(const BIGNUM* y) noexcept {
   const Number prime = number("7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFED");
   const Number d = number("52036CEE2B6FFE738CC740797779E89800700A4D4141D8AB75EB4DCA135978A3");
@@ -121,7 +121,7 @@ bool is_useful_ed25519_y(const BIGNUM* y) noexcept {
       BN_mod_mul(left.get(), left.get(), right.get(), prime.get(), context.get()) != 1) {
     return false;
   }
-  // It is 0 where y is 1 or -1, which are of small order, too.
+  // The symbol is 0 if y is 1 or -1, which are of small order, too.
   return BN_kronecker(left.get(), prime.get(), context.get()) == 1;
 }
 
@@ -194,7 +194,7 @@ bool verify(const PasskeyKey& key, std::string_view bytes, std::string_view sign
   const Key evp = key_of(key.algorithm(), key.parts());
   const DigestContext context(EVP_MD_CTX_new(), &EVP_MD_CTX_free);
   if (evp == nullptr || context == nullptr) return false;
-  // Ed25519 hashes by itself.
+  // Ed25519 hashes internally.
   const char* const digest = key.algorithm() == PasskeyAlgorithm::eddsa ? nullptr : "SHA256";
   return EVP_DigestVerifyInit_ex(context.get(), nullptr, digest, nullptr, nullptr, evp.get(),
                                  nullptr) == 1 &&

@@ -9,7 +9,7 @@
 namespace turnpike::crypto {
 namespace {
 
-// Finds out which instructions the processor has; repeats do nothing.
+// Detects the processor's instructions; further calls have no effect.
 void prepare_sodium() {
   if (sodium_init() < 0) throw std::runtime_error("libsodium cannot be initialised");
 }
@@ -32,7 +32,7 @@ bool from_digits(const char* digits, std::array<unsigned char, size>& bytes) {
          length == size;
 }
 
-// Of the text form that libsodium gives; nothing: it is none.
+// Parses the text form of libsodium; nullopt: malformed.
 std::optional<HashParts> read_hash(const std::string& hash) {
   unsigned memory_kib = 0;
   unsigned passes = 0;
@@ -60,7 +60,7 @@ std::optional<std::string> hash_password(const std::string& password, const Pass
   return std::string(text);
 }
 
-// crypto_pwhash_str_verify() calls it a mismatch, too, when there is no memory for the hash.
+// crypto_pwhash_str_verify() also reports a mismatch when there is no memory for the hash.
 PasswordMatch compare_password(const std::string& password, const std::string& hash) {
   prepare_sodium();
   const auto parts = read_hash(hash);

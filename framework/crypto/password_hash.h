@@ -1,6 +1,6 @@
-// Password hashes: Argon2id (RFC 9106) in its text form, by libsodium, which picks the salt. What
-// one costs is an argument: the default takes about 120 ms and 64 MiB, so callers bound how many
-// run at once. Pure functions but for the salt; any plain Thread, never a loop.
+// Password hashes: Argon2id (RFC 9106) in its text form, by libsodium, which chooses the salt. The
+// cost is an argument: the default takes about 120 ms and 64 MiB, so callers must bound the number
+// of concurrent hashes. Pure functions except for the salt; any plain Thread, never a loop.
 #pragma once
 
 #include <cstddef>
@@ -10,24 +10,24 @@
 
 namespace turnpike::crypto {
 
-// At least what OWASP ASVS 5.0, appendix C, asks for.
+// At least the cost that OWASP ASVS 5.0, appendix C, requires.
 struct PasswordCost {
   std::uint64_t passes = 2;
   std::size_t memory_bytes = 64u << 20;
 };
 
-// Nothing: there is no memory for it.
+// nullopt: not enough memory.
 [[nodiscard]] std::optional<std::string> hash_password(const std::string& password,
                                                        const PasswordCost& cost);
 
 enum class PasswordMatch : std::uint8_t { right, wrong, not_compared };
-// `not_compared`: there is no memory for it.
+// `not_compared`: not enough memory.
 [[nodiscard]] PasswordMatch compare_password(const std::string& password, const std::string& hash);
 
-// The hash was made at another cost.
+// True if the hash was made at another cost.
 [[nodiscard]] bool needs_rehash(const std::string& hash, const PasswordCost& cost);
 
-// A hash that is no password's, and takes as long to compare with as one that is.
+// A hash that matches no password; comparing with it takes as long as with a real one.
 [[nodiscard]] std::string hash_of_nobody(const PasswordCost& cost);
 
 }  // namespace turnpike::crypto

@@ -1,4 +1,4 @@
-// QuietErrors: takes back the errors that OpenSSL notes while the object lives, since the TLS
+// QuietErrors: removes the errors that OpenSSL queues while the object lives, since the TLS
 // connections of the same Thread read that queue. Private to crypto/; on one Thread's stack.
 #pragma once
 

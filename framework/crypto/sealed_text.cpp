@@ -31,7 +31,7 @@ Sha256 key_of(std::string_view secret, std::string_view context) {
   return hmac_sha256(text_of(pseudorandom_key), std::string(context) + '\x01');
 }
 
-// What fails here is want of memory.
+// Fails only when out of memory.
 Cipher new_cipher() {
   Cipher cipher(EVP_CIPHER_CTX_new(), EVP_CIPHER_CTX_free);
   if (cipher == nullptr) throw std::bad_alloc();

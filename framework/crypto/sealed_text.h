@@ -1,6 +1,7 @@
-// A text that only who has a secret can read: AES-256-GCM (NIST SP 800-38D) under a key that HKDF
-// with SHA-256 (RFC 5869) makes of the secret, as base64url(nonce, ciphertext, tag). For secrets
-// that have 256 random bits themselves; a password is none. Pure functions; any Thread.
+// A text that only holders of a secret can read: AES-256-GCM (NIST SP 800-38D) under a key that
+// HKDF with SHA-256 (RFC 5869) derives from the secret, as base64url(nonce, ciphertext, tag). The
+// secret must have 256 random bits itself, so a password is not suitable. Pure functions; any
+// Thread.
 #pragma once
 
 #include <optional>
@@ -11,11 +12,11 @@
 
 namespace turnpike::crypto {
 
-// `context` keeps the uses of one secret apart.
+// `context` separates different uses of one secret.
 std::string seal(std::string_view text, std::string_view secret, std::string_view context,
                  Random& random);
 
-// Nothing: it was sealed with another secret or context, or was changed.
+// nullopt: sealed with another secret or context, or altered.
 std::optional<std::string> unseal(std::string_view sealed, std::string_view secret,
                                   std::string_view context);
 

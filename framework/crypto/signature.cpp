@@ -14,7 +14,8 @@ namespace {
 using Key = std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)>;
 using Context = std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)>;
 
-// What can only fail without memory or without OpenSSL's own provider: nothing can go on then.
+// Operations that fail only without memory or without OpenSSL's own provider: the process cannot
+// continue.
 void require(bool done) noexcept {
   if (!done) abort();
 }

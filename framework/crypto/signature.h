@@ -1,5 +1,5 @@
-// Ed25519 signatures (RFC 8032) over OpenSSL. A key is its 32 byte seed; the same key signs the
-// same bytes the same way. Pure functions; safe on any Thread.
+// Ed25519 signatures (RFC 8032) over OpenSSL. A private key is its 32 byte seed; signatures are
+// deterministic. Pure functions; safe on any Thread.
 #pragma once
 
 #include <array>

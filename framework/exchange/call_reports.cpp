@@ -8,7 +8,7 @@ namespace {
 constexpr std::int64_t ns_per_second = 1'000'000'000;
 constexpr std::int64_t call_line_interval_ns = 60 * ns_per_second;
 constexpr std::int64_t call_quiet_ns = 30 * ns_per_second;
-// Probes are far apart, and each says how things are.
+// Probes are far apart, and each shows the current state.
 constexpr std::int64_t probe_line_interval_ns = 900 * ns_per_second;
 constexpr std::int64_t probe_quiet_ns = 0;
 
@@ -103,7 +103,7 @@ void RouteReport::call_ended(const Served& served, std::string_view request_id,
   try {
     counter(outcome).add();
     upstream_.call_ended(served, request_id, now_ns);
-  } catch (...) {  // memory exhaustion: a count is not worth more than the call
+  } catch (...) {  // out of memory: a count is not worth failing the call
   }
 }
 

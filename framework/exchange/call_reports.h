@@ -1,12 +1,12 @@
-// CallReports: reports on calls to the operator, in addition to the access log. It counts calls by
+// CallReports: reports calls to the operator, in addition to the access log. It counts calls by
 // provider, upstream, route and outcome, and measures the time of upstreams. It logs when an
-// upstream begins to fail and why, repeats that now and then, logs a new kind of failure at once,
+// upstream begins to fail and why, repeats that at intervals, logs a new kind of failure at once,
 // and logs when the upstream works again.
 //
-// Everything made here lives as long as CallReports, so a reload does not reset it. Owned by app/,
-// outlives every Service; log and metrics outlive it. of() is for binding, on any Thread; the rest
-// for all loop Threads. The sets of labels are bounded: beyond the bound, further values share the
-// label "other".
+// All reports live as long as CallReports, so a reload does not reset them. Owned by app/, outlives
+// every Service; log and metrics outlive it. of() is for binding, on any Thread; the rest for all
+// loop Threads. The sets of labels are bounded: beyond the bound, further values share the label
+// "other".
 #pragma once
 
 #include <array>
@@ -41,7 +41,7 @@ class UpstreamReport {
 
  private:
   void tell_failure(const Served& served, std::string_view request_id, std::uint64_t failures);
-  // True once for each code in an outage; two codes that share a bit are told as one.
+  // True once per code in an outage; two codes that share a bit are reported as one.
   [[nodiscard]] bool is_news(base::ErrorCode code) noexcept;
 
   const std::string provider_;
@@ -59,11 +59,11 @@ class RouteReport {
  public:
   RouteReport(UpstreamReport& upstream, std::string route, base::Metrics& metrics)
       : upstream_(upstream), route_(std::move(route)), metrics_(metrics) {}
-  // Once for each call of the route.
+  // Call once for each call of the route.
   void call_ended(const Served& served, std::string_view request_id, std::int64_t now_ns) noexcept;
 
  private:
-  // An error's code, or one of the two below.
+  // Index: an error's code, or one of the two values below.
   static constexpr std::size_t answered = base::error_codes_max;
   static constexpr std::size_t caller_gone = answered + 1;
 
@@ -72,7 +72,7 @@ class RouteReport {
   UpstreamReport& upstream_;
   const std::string route_;
   base::Metrics& metrics_;
-  std::array<std::atomic<base::Counter*>, caller_gone + 1> counters_{};  // made when first counted
+  std::array<std::atomic<base::Counter*>, caller_gone + 1> counters_{};  // created at first use
 };
 
 class CallReports {
@@ -82,7 +82,7 @@ class CallReports {
 
   CallReports(base::Log& log, base::Metrics& metrics) : log_(log), metrics_(metrics) {}
 
-  // The same names give the same report again. `route` is its path, with its parameters' names.
+  // The same names return the same report. `route` is the route's path with its parameters' names.
   [[nodiscard]] UpstreamReport& of(const std::string& provider, const std::string& upstream);
   [[nodiscard]] RouteReport& of(const std::string& provider, const std::string& upstream,
                                 const std::string& route);
@@ -95,7 +95,7 @@ class CallReports {
   base::Log& log_;
   base::Metrics& metrics_;
   std::mutex mutex_;
-  std::map<Names, std::unique_ptr<UpstreamReport>> upstreams_;  // by provider and upstream
+  std::map<Names, std::unique_ptr<UpstreamReport>> upstreams_;  // keyed by provider and upstream
   std::map<std::pair<const UpstreamReport*, std::string>, std::unique_ptr<RouteReport>> routes_;
 };
 

@@ -57,7 +57,7 @@ bool ChargeRules::is_nothing_at(const registry::NoCharges& conditions,
       return at != nullptr && holds(*at, body);
     });
   };
-  // A pool that is full must not decide what a call costs: then the loop pays for it with time.
+  // A full pool must not decide what a call costs: the check then runs on the loop.
   if (bytes <= base::limits::heavy_json_bytes || !pool_.run_to_end(user_, look)) look();
   return is_waived;
 }

@@ -19,13 +19,13 @@ class ChargeRules {
  public:
   explicit ChargeRules(runtime::BlockingPool& pool);
 
-  // Whether a whole reply is free of charge. May suspend.
+  // Returns whether a complete reply is free of charge. May suspend.
   [[nodiscard]] bool waive(const registry::NoCharges& conditions, std::string_view body,
                            std::int64_t upstream_ns) const;
-  // The same for a reply whose body cannot be judged: it is too long, or has only begun.
+  // As waive(), for a reply whose body cannot be judged: it is too long, or has only begun.
   [[nodiscard]] static bool waive_unseen(const registry::NoCharges& conditions,
                                          std::int64_t upstream_ns) noexcept;
-  // How many of them need the body, and read it from end to end.
+  // The number of conditions that read the whole body.
   [[nodiscard]] static std::size_t readings(const registry::NoCharges& conditions) noexcept;
 
  private:

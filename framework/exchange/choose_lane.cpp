@@ -9,7 +9,7 @@ namespace {
 
 using base::ErrorCode;
 
-// Whether `name` is one of the headers of the row, and how often it has come by `at`.
+// Records whether headers[at] belongs to a row, and whether it occurred before.
 void read_lane_header(Headers headers, std::size_t at, const LaneTable& table,
                       Credentials& credentials) noexcept {
   const std::string_view name = headers[at].name;
@@ -52,9 +52,9 @@ constexpr std::string_view no_free_variant =
     "This operation has no free variant. Leave \":free\" out of the path, and free: true over MCP; "
     "the call then costs what its billing says.";
 
-// What a request without Authorization gets, where an API key is needed.
+// The refusal of a request without Authorization where an API key is needed.
 LaneChoice key_missing(const Credentials& credentials) noexcept {
-  // X-Service-Api-Key is a credential, only never a valid one.
+  // X-Service-Api-Key counts as a credential that is never valid.
   return refused(credentials.service_api_key == Presence::absent
                      ? ErrorCode::auth_credential_required
                      : ErrorCode::auth_credential_invalid);
@@ -72,7 +72,7 @@ LaneChoice choose_by_header(const LaneRow& lane, const Credentials& credentials,
         lane.is_bound && asked.sold_per_call && !asked.credential_required && !asked.free_suffix;
     return is_payable ? LaneChoice{&lane, {}} : refused(base::code_of(base::CodeRole::not_payable));
   }
-  // `:free` has its own lane, and one lane is all a request gets.
+  // `:free` selects its own lane, and a request gets one lane only.
   if (asked.free_suffix) return {nullptr, ErrorCode::auth_credential_conflict, free_takes_a_key};
   if (lane.needs_account || asked.credential_required) {
     if (credentials.authorization == Authorization::none) return key_missing(credentials);

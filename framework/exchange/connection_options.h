@@ -1,5 +1,5 @@
-// Connection options (RFC 9110 section 7.6.1): a field that the Connection field of its message
-// names belongs to that hop, and a gateway must not pass it on, whatever an operator allows. Pure
+// Connection options (RFC 9110 section 7.6.1): a field named in a message's Connection field
+// belongs to that hop, so a gateway must not forward it, whatever an operator allows. Pure
 // function.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace turnpike::exchange {
 
-// Whether a Connection field of `headers` names `name`.
+// True if a Connection field of `headers` names `name`.
 inline bool is_connection_option(Headers headers, std::string_view name) noexcept {
   for (const HeaderField& field : headers) {
     if (!same_header_name(field.name, "connection")) continue;

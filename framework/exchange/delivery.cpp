@@ -37,7 +37,7 @@ const HeaderField* find_header(Headers headers, std::string_view lower_name) noe
   return field == headers.end() ? nullptr : &*field;
 }
 
-// Retry-After in seconds, at most an hour; 0 when there is none or it is a date.
+// Retry-After in seconds, at most an hour; 0 when absent or a date.
 std::uint32_t retry_after_of(Headers headers) noexcept {
   const HeaderField* field = find_header(headers, "retry-after");
   if (field == nullptr) return 0;
@@ -125,7 +125,7 @@ bool Delivery::judge_status(int status, Headers headers) {
               Outcome::upstream_status);
 }
 
-// Checks the content type and copies what may be passed back.
+// Checks the content type and copies the header fields that may be passed back.
 bool Delivery::take_headers(Headers headers) {
   std::size_t content_types = 0;
   std::size_t text_bytes = 0;
@@ -150,7 +150,7 @@ bool Delivery::take_headers(Headers headers) {
                 "was charged.",
                 Outcome::upstream_failure);
   }
-  // Reserved at once, so that the views below stay valid.
+  // Reserved in one step, so that the views below stay valid.
   scratch_.header_text.reserve(text_bytes);
   const auto keep = [this](std::string_view text) {
     scratch_.header_text.append(text);
@@ -195,8 +195,8 @@ bool Delivery::body(std::string_view bytes) {
   return begin_stream() && stream(bytes);
 }
 
-// Longer replies are streamed. One that says that it is longer than a condition may read is no more
-// buffered than others.
+// Longer replies are streamed. A reply that announces more bytes than a condition may read is
+// buffered no further than others.
 std::uint64_t Delivery::buffer_bytes_max() const noexcept {
   if (terms_.buffer_whole) return terms_.bytes_max;
   const bool is_judged = treatment_ == Treatment::success &&
@@ -206,7 +206,7 @@ std::uint64_t Delivery::buffer_bytes_max() const noexcept {
 }
 
 bool Delivery::begin_stream() {
-  // A reply that does not say how long it is may become heavy when it can no longer be refused.
+  // A reply of unknown length may become heavy when it can no longer be refused.
   if (!announced_.has_value() && !slot_ && !take_transfer_slot()) return false;
   if (call_.standing() == Standing::gone) return stop_gone();
   const std::int64_t upstream_ns = clock_.monotonic_ns() - terms_.forwarded_ns;
@@ -215,7 +215,7 @@ bool Delivery::begin_stream() {
     treatment_ = Treatment::waived;
   }
   ReplyHead head{status_, headers(), terms_.lane_headers, terms_.facts};
-  if (treatment_ != Treatment::success) head.facts.credits_charged = 0;  // it will be released
+  if (treatment_ != Treatment::success) head.facts.credits_charged = 0;  // units get released
   head.facts.gateway_us = microseconds(terms_.forwarded_ns - terms_.started_ns);
   head.facts.upstream_us = microseconds(upstream_ns);
   if (!writer_.begin(head, announced_)) return stop_gone();
@@ -223,13 +223,13 @@ bool Delivery::begin_stream() {
   copies_ = terms_.keep_copy && treatment_ == Treatment::success &&
             announced_.value_or(0) <= limits::replay_reply_bytes_max;
   copy(scratch_.body);
-  // From here on the upstream's outcome decides, not the caller's: else all but the last bytes
-  // could be had for nothing.
+  // From here on the upstream's outcome decides, not the caller's; otherwise a caller could leave
+  // early and get all but the last bytes for free.
   call_.outlive_caller();
   return true;
 }
 
-// A body that turns out too long to be stored is not kept in part.
+// A body that becomes too long to store is dropped entirely.
 void Delivery::copy(std::string_view bytes) {
   if (!copies_) return;
   copies_ = received_ <= limits::replay_reply_bytes_max;
@@ -258,7 +258,7 @@ bool Delivery::stream(std::string_view bytes) {
   }
   if (!lost_caller_) return true;
   kept.clear();
-  if (treatment_ == Treatment::success) return true;  // drained, then charged
+  if (treatment_ == Treatment::success) return true;  // read to the end, then charged
   return stop_gone();
 }
 

@@ -29,12 +29,12 @@ namespace turnpike::exchange {
 struct Verdict {
   enum class Kind : std::uint8_t {
     charged,  // a declared success: charge it, then complete it
-    passed,   // complete it uncharged: an answer about the caller's request, or a declared gift
-    failed,   // `error` instead of it
-    gone,     // the caller left before the first byte of its body
+    passed,   // complete it uncharged: an error of the request, or a waived success
+    failed,   // send `error` instead of the reply
+    gone,     // the caller left before the first byte of the body
   };
   Kind kind = Kind::failed;
-  Outcome outcome = Outcome::upstream_failure;  // unless charged
+  Outcome outcome = Outcome::upstream_failure;  // unset when charged
   base::Error error = {};
   std::string operator_note = {};
 };
@@ -46,10 +46,10 @@ class Delivery final : public ReplySink {
     const RouteTerms& route;
     std::uint64_t bytes_max = 0;
     bool buffer_whole = false;  // never stream
-    bool keep_copy = false;     // of a streamed body that is short enough to be stored
+    bool keep_copy = false;     // keep a copy of a streamed body that is short enough to be stored
     const registry::NoCharges& no_charge_when;
     const ChargeRules& rules;
-    ReplyFacts facts;                           // of a streamed head, times apart
+    ReplyFacts facts;                           // facts of a streamed head, except times
     std::span<const OwnedHeader> lane_headers;  // of a streamed head
     std::int64_t started_ns = 0;
     std::int64_t forwarded_ns = 0;
@@ -66,25 +66,25 @@ class Delivery final : public ReplySink {
   bool head(int status, Headers headers, std::optional<std::uint64_t> length) override;
   bool body(std::string_view bytes) override;
 
-  // After execute() returned `done`, `upstream_ns` after it was called without waits for the
-  // caller, past the deadline if `is_late`. Once.
+  // Call once, after execute() returned `done`. `upstream_ns`: its duration without waits for the
+  // caller; `is_late`: it returned after the deadline.
   [[nodiscard]] Verdict judge(const Done& done, std::int64_t upstream_ns, bool is_late);
 
   [[nodiscard]] int status() const noexcept { return status_; }
   [[nodiscard]] Headers headers() const noexcept { return scratch_.reply_headers; }
   [[nodiscard]] std::uint64_t received_bytes() const noexcept { return received_; }
-  // The body, or what is left of it to send when it was streamed.
+  // The body or, of a streamed body, the part that is not sent yet.
   [[nodiscard]] std::string_view pending() const noexcept { return scratch_.body; }
-  // The whole body; nothing of a streamed one of which no copy was kept.
+  // The whole body; empty for a streamed body without a copy.
   [[nodiscard]] std::string_view whole_body() const noexcept {
     return is_streaming_ ? scratch_.copy : scratch_.body;
   }
   [[nodiscard]] bool is_streaming() const noexcept { return is_streaming_; }
-  // A streamed reply's caller left; the rest was drained.
+  // The caller of a streamed reply left; the rest was read and dropped.
   [[nodiscard]] bool lost_caller() const noexcept { return lost_caller_; }
 
  private:
-  // How the reply is treated: by its status, and a success by the no-charge conditions, too.
+  // The treatment of the reply: by its status and, for a success, by the no-charge conditions.
   enum class Treatment : std::uint8_t { success, waived, passed };
 
   bool stop(base::ErrorCode code, std::string message, Outcome outcome,
@@ -115,7 +115,7 @@ class Delivery final : public ReplySink {
   int status_ = 0;
   std::optional<std::uint64_t> announced_;
   std::uint64_t received_ = 0;
-  std::int64_t slot_wait_ns_ = 0;  // which is not the upstream's doing
+  std::int64_t slot_wait_ns_ = 0;  // not counted as the upstream's time
   std::optional<Verdict> stopped_;
   TransferSlots::Slot slot_;
 };

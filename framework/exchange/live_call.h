@@ -1,9 +1,9 @@
 // LiveCall: the Call that plugins see. It is cancelled when the caller leaves or the gateway stops,
 // unless it was told to outlive its caller: from the first byte of a reply's body, and while units
-// are settled or released, the work goes on and only its deadline bounds it. The deadline is
-// extended by the time for which the caller blocked the sending of the reply.
+// are settled or released, only its deadline ends the work. The deadline is extended by the time
+// for which the caller blocked the sending of the reply.
 //
-// Lives on the stack of serve(), on the fiber of the call; cancelled() may be asked by any Thread.
+// Lives on the stack of serve(), on the fiber of the call; cancelled() may be called by any Thread.
 #pragma once
 
 #include <atomic>
@@ -36,10 +36,10 @@ class LiveCall final : public Call {
            until.ns <= deadline_.ns && !cancelled();
   }
 
-  // The work begins only now. REQUIRES: nobody waits by the old deadline.
+  // Restarts the deadline when the work begins. REQUIRES: nothing waits on the old deadline.
   void restart(runtime::Deadline deadline) noexcept { deadline_ = deadline; }
 
-  // Time that was spent on the caller, not on the work.
+  // Adds time that was spent waiting for the caller.
   void extend(std::int64_t blocked_ns) noexcept {
     deadline_.ns += blocked_ns;
     blocked_ns_ += blocked_ns;

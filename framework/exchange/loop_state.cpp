@@ -17,7 +17,7 @@ void empty(Text& text, std::size_t kept_bytes_max) noexcept {
 
 AccountCounts::AccountCounts() : cells_(cells_at_start) {}
 
-// The cell of `account`, or the free one where it belongs.
+// The cell of `account`, or the free cell for it.
 std::size_t AccountCounts::find(std::uint64_t account) const noexcept {
   const std::size_t mask = cells_.size() - 1;
   std::size_t at = account & mask;
@@ -44,7 +44,7 @@ void AccountCounts::leave(std::uint64_t account) noexcept {
   std::size_t hole = find(account);
   if (--cells_[hole].calls != 0) return;
   --used_;
-  // Close the gap: whatever stands behind it and would no longer be found moves up.
+  // Close the gap: move up entries behind it that probing would no longer find.
   const std::size_t mask = cells_.size() - 1;
   for (std::size_t at = (hole + 1) & mask; cells_[at].calls != 0; at = (at + 1) & mask) {
     const std::size_t home = cells_[at].account & mask;

@@ -1,6 +1,6 @@
-// LoopState: what serve() keeps per loop: how many calls are in flight, in all and per account, and
-// the buffers that finished calls leave to the next ones, so that a call in the steady state
-// allocates nothing here.
+// LoopState: serve()'s state per loop: the number of calls in flight, in total and per account, and
+// the buffers that finished calls leave to later ones, so that a call in the steady state allocates
+// nothing here.
 //
 // One per loop Thread, owned by app/; used by that Thread alone, outlives its calls.
 #pragma once
@@ -24,7 +24,7 @@ namespace turnpike::exchange {
 class AccountCounts {
  public:
   AccountCounts();
-  // False when the account has `calls_max` already.
+  // False when the account already has `calls_max` calls.
   [[nodiscard]] bool enter(std::uint64_t account, std::uint32_t calls_max);
   // REQUIRES: enter() succeeded before.
   void leave(std::uint64_t account) noexcept;
@@ -38,19 +38,19 @@ class AccountCounts {
   [[nodiscard]] std::size_t find(std::uint64_t account) const noexcept;
   void grow();
 
-  std::vector<Cell> cells_;  // a power of two, at most half full
+  std::vector<Cell> cells_;  // size is a power of two, at most half full
   std::size_t used_ = 0;
 };
 
 // The buffers of one call.
 struct Scratch {
-  std::string body;                        // of the reply, or the withheld end of a streamed one
-  std::string copy;                        // of the body of a streamed reply, to be stored
+  std::string body;                        // of the reply, or the withheld end of a streamed reply
+  std::string copy;                        // copy of a streamed reply's body, for storage
   std::string header_text;                 // names and values of reply_headers
   std::vector<HeaderField> reply_headers;  // views into header_text
   std::vector<HeaderField> forwarded;
   std::vector<HeaderField> credentials;
-  std::string decoded;  // path parameters that held escapes
+  std::string decoded;  // path parameters that contained escapes
   std::array<PathParameter, base::limits::route_parameters_max> parameters;
 };
 
@@ -58,7 +58,7 @@ class LoopState {
  public:
   struct Caps {
     std::uint32_t calls = base::limits::calls_per_loop_max;
-    // This loop's share of what an account may have in flight on the node.
+    // This loop's share of the calls that an account may have in flight on the node.
     std::uint32_t calls_per_account = base::limits::calls_per_account_max;
   };
 
@@ -66,7 +66,8 @@ class LoopState {
   LoopState(const LoopState&) = delete;
   LoopState& operator=(const LoopState&) = delete;
 
-  // A call's place on the loop, its account's place and its buffers; given back when destroyed.
+  // A call's slot on the loop, its slot of the account, and its buffers; released by the
+  // destructor.
   class Seat {
    public:
     Seat() noexcept = default;
@@ -75,7 +76,7 @@ class LoopState {
     ~Seat() {
       if (loop_ != nullptr) loop_->leave(*this);
     }
-    // False when the loop, or the account on it, has as many calls in flight as it may.
+    // False when the loop, or the account on it, has the maximum of calls in flight.
     [[nodiscard]] bool enter(LoopState& loop);
     [[nodiscard]] bool is_taken() const noexcept { return scratch_ != nullptr; }
     [[nodiscard]] bool enter_account(std::string_view account_id);  // REQUIRES: enter()
@@ -95,7 +96,7 @@ class LoopState {
   void leave(Seat& seat) noexcept;
 
   static constexpr std::size_t idle_scratch_max = 256;
-  static constexpr std::size_t kept_bytes_max = 64 * 1024;  // of a buffer that is kept
+  static constexpr std::size_t kept_bytes_max = 64 * 1024;  // larger buffers are freed
 
   const Caps caps_;
   std::uint32_t calls_ = 0;

@@ -1,4 +1,4 @@
-// Durations as replies and logs carry them. Pure function.
+// Durations in the unit of replies and logs. Pure function.
 #pragma once
 
 #include <algorithm>

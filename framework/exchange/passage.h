@@ -1,5 +1,4 @@
-// Passage: one call on its way through serve(): its state, and the steps that it takes one after
-// the other. Private to the exchange.
+// Passage: one call inside serve(): its state and its steps, in order. Private to the exchange.
 //
 // Lives on the stack of serve(), on the fiber of the call.
 #pragma once
@@ -28,10 +27,10 @@ class Passage {
   [[nodiscard]] Served run();
 
  private:
-  // Why the call goes no further; nothing: it does.
+  // The error that ends the call; nullopt: the call continues.
   using Refused = std::optional<base::Error>;
 
-  // Everything before units are held, in the order of refusal.
+  // All checks before units are held, in the order of refusal.
   [[nodiscard]] Refused check();
   [[nodiscard]] const FoundOperation* found_here() const noexcept;
   [[nodiscard]] Refused choose();
@@ -51,7 +50,7 @@ class Passage {
   [[nodiscard]] base::Error body_too_large() const;
   [[nodiscard]] Refused check_no_body() const;
 
-  // From the hold on.
+  // The steps from the hold on.
   void admit_and_forward();
   void forward(Ticket& ticket, LiveCall& call);
   [[nodiscard]] Done execute(Delivery& delivery, LiveCall& call);
@@ -67,7 +66,7 @@ class Passage {
   void refuse(const base::Error& reason, RefusalHead head = {});
   void refuse_by_lane(const Refusal& refusal, const base::Error& reason);
   void replay(const Replay& stored);
-  // A reply that was charged for, of a host that cannot carry it.
+  // True for a charged reply that the host cannot carry.
   [[nodiscard]] bool is_too_long(std::string_view body) const noexcept;
   void refuse_kept(std::span<const OwnedHeader> lane_headers);
 
@@ -85,8 +84,8 @@ class Passage {
 
   const std::int64_t started_ns_;
   std::int64_t forwarded_ns_ = 0;
-  std::int64_t answered_ns_ = 0;  // the upstream's part has ended
-  std::int64_t upstream_ns_ = 0;  // its part, without waits for the caller
+  std::int64_t answered_ns_ = 0;  // end of the upstream's part
+  std::int64_t upstream_ns_ = 0;  // the upstream's part, without waits for the caller
 
   std::string_view path_;  // without `:free`
   Credentials credentials_;
@@ -97,7 +96,7 @@ class Passage {
   std::shared_ptr<const identity::Principal> principal_;
   std::string_view body_;
   std::int64_t credits_remaining_ = -1;
-  bool keeps_reply_ = false;  // the ticket's word
+  bool keeps_reply_ = false;  // copy of Ticket::keeps_reply
 };
 
 }  // namespace turnpike::exchange

@@ -25,7 +25,7 @@ using base::ErrorCode;
 namespace limits = base::limits;
 
 constexpr std::string_view free_suffix = ":free";
-const registry::NoCharges no_conditions;  // of what is free anyway
+const registry::NoCharges no_conditions;  // for calls that are free anyway
 
 base::Error error(ErrorCode code, std::string_view message, std::uint32_t retry_after_seconds = 0) {
   return {code, std::string(message), retry_after_seconds};
@@ -35,7 +35,7 @@ base::Error field_error(ErrorCode code, std::string_view message, base::FieldPro
   return {code, std::string(message), 0, {std::move(field)}};
 }
 
-// What only the operator can change: no waiting helps.
+// For conditions that only the operator can change, so that waiting does not help.
 base::Error not_until_mended(ErrorCode code, std::string_view reason) {
   base::Error refusal = error(code, reason);
   refusal.advice = base::Advice::never;
@@ -69,7 +69,7 @@ base::Error media_type_error(const registry::BodyPolicy& policy) {
                       "Send one of: " + listed(policy.media_types) + "."});
 }
 
-// "query.title" for a fault in its value, and "query" for one in a name.
+// "query.title" for a fault in a parameter's value, "query" for a fault in a name.
 std::string location_in(std::string_view query, std::size_t fault) {
   constexpr std::size_t name_bytes_shown = 64;
   const std::string_view pair = query.substr(query.substr(0, fault).rfind('&') + 1);  // npos + 1: 0
@@ -86,7 +86,7 @@ base::Error coding_error() {
                       "Send the body itself, without Content-Encoding."});
 }
 
-// The one message per code for what is told without details.
+// The message of codes that are reported without details.
 std::string_view message_of(ErrorCode code) noexcept {
   switch (code) {
     case ErrorCode::auth_credential_conflict:
@@ -109,7 +109,7 @@ std::string_view message_of(ErrorCode code) noexcept {
   return of_lane != nullptr ? of_lane->text : "The request was refused.";
 }
 
-// Whether the upstream, or the plugin that asks it, is to blame for a reply that is none.
+// The party that is to blame if the upstream's reply is unusable: the upstream or its plugin.
 UpstreamPart part_of(const Verdict& verdict) noexcept {
   switch (verdict.kind) {
     case Verdict::Kind::charged:
@@ -126,8 +126,8 @@ UpstreamPart part_of(const Verdict& verdict) noexcept {
   return is_ours ? UpstreamPart::none : UpstreamPart::failed;
 }
 
-// Whether a request may be refused so only because of how the registry is now: an earlier program
-// may have taken the very same one.
+// True if a refusal may depend on the current registry: an earlier program may have accepted the
+// same request.
 bool follows_from_registry(ErrorCode code) noexcept {
   if (base::role_of(code) == base::CodeRole::not_payable) return true;
   switch (code) {
@@ -200,7 +200,7 @@ const FoundOperation* Passage::found_here() const noexcept {
   return found != nullptr && found->program == &context_.service->program() ? found : nullptr;
 }
 
-// Lane, route and operation: steps 2 to 4 but for the look-up of the key.
+// Chooses lane, route and operation: steps 2 to 4 except the look-up of the key.
 Passage::Refused Passage::choose() {
   const Service& service = *context_.service;
   path_ = invocation_.path;
@@ -298,8 +298,7 @@ Passage::Refused Passage::check_ready() const {
   if (!programmed.ready)
     return not_until_mended(ErrorCode::gateway_route_blocked, programmed.reason);
   State state = context_.service->state(*operation_);
-  // A caller that brings a payment may only want the reply that it has bought already; the lane
-  // knows that.
+  // A caller that sends a payment may only want the reply that it bought before; the lane decides.
   if (state.condition == Condition::ready && lane_->role == LaneRole::payment &&
       credentials_.lanes[static_cast<std::size_t>(lane_ - context_.service->lanes().rows.data())] ==
           Presence::absent) {
@@ -321,8 +320,8 @@ Passage::Refused Passage::check_ready() const {
   return error(ErrorCode::gateway_plugin_fault, "The provider is in no known condition.");
 }
 
-// The path's parameters, where they must be of their declared types. The call has no seat yet, and
-// so no scratch to decode in.
+// Checks the path's parameters against their declared types. The call has no seat yet, and
+// therefore no scratch buffer for decoding.
 Passage::Refused Passage::check_parameters() const {
   const registry::Route& route = *match_.route;
   if (!route.enforce_declared) return std::nullopt;
@@ -332,7 +331,7 @@ Passage::Refused Passage::check_parameters() const {
   for (const registry::Segment& segment : route.matcher.segments) {
     if (!segment.is_parameter) continue;
     const auto [offset, length] = match_.parameters[at++];
-    // match() has excluded what cannot be decoded.
+    // match() has refused paths that cannot be decoded.
     const auto bytes = registry::decode_segment(path_.substr(offset, length), decoded.data());
     auto problem = registry::check_segment(segment, {decoded.data(), bytes.value_or(0)});
     if (problem) problems.push_back(*std::move(problem));
@@ -365,7 +364,7 @@ Passage::Refused Passage::check_query() const {
                      std::move(problems)};
 }
 
-// 0: the operation takes none.
+// 0: the operation takes no body.
 std::uint64_t Passage::body_bytes_max() const noexcept {
   const registry::BodyPolicy& policy = *match_.route->body;
   if (operation_->method == Method::get || policy.forbidden) return 0;
@@ -381,7 +380,7 @@ base::Error Passage::body_too_large() const {
                "The body is longer than " + std::to_string(bytes_max) + " bytes.");
 }
 
-// A body that the route requires is the operator's word, whatever else it enforces.
+// A body that the route requires is always enforced, whatever else the route enforces.
 Passage::Refused Passage::check_no_body() const {
   const registry::BodyPolicy& policy = *match_.route->body;
   if (operation_->method == Method::get || !policy.required) return std::nullopt;
@@ -390,12 +389,12 @@ Passage::Refused Passage::check_no_body() const {
       {"body", "It is missing.", "Send one as: " + listed(policy.media_types) + "."});
 }
 
-// What its announcement says of it.
+// Checks the announced length and type of the body.
 Passage::Refused Passage::check_body() const {
   if (invocation_.body == nullptr) return check_no_body();
   if (!invocation_.content_coding.empty()) return coding_error();
   const std::optional<std::uint64_t> announced = invocation_.body->declared_length();
-  if (!announced) return std::nullopt;  // only reading will tell
+  if (!announced) return std::nullopt;  // known only after reading
   const std::uint64_t declared = *announced;
   if (declared == 0) return check_no_body();
   if (declared > body_bytes_max()) return body_too_large();
@@ -440,8 +439,8 @@ Passage::Refused Passage::enter_upstream() {
   return error(ErrorCode::gateway_overloaded, "The provider has too many calls in flight.", 1);
 }
 
-// A caller that brings a payment may have paid for this very request before the registry changed.
-// Then the lane's answer is sent. False: there is none, and the refusal `reason` holds.
+// A caller that sends a payment may have paid for this very request before the registry changed.
+// Then the lane's answer is sent. False: there is none, and the refusal `reason` stands.
 bool Passage::recall(const base::Error& reason) {
   if (!follows_from_registry(reason.code) || path_ != invocation_.path) return false;
   const LaneTable& table = context_.service->lanes();
@@ -451,7 +450,7 @@ bool Passage::recall(const base::Error& reason) {
     return false;
   }
   const auto method = method_of(invocation_.method);
-  // Before the body is read, as for any call.
+  // Takes a seat before the body is read, as for any call.
   if (!method || (!seat_.is_taken() && !seat_.enter(context_.loop))) return false;
   if (!read_any_body()) return false;
   lane_ = row;
@@ -473,7 +472,7 @@ bool Passage::recall(const base::Error& reason) {
   return true;
 }
 
-// Within what any operation may take. False: it cannot be had.
+// Reads the body within the limit of any operation. False: the body cannot be read.
 bool Passage::read_any_body() {
   if (invocation_.body == nullptr || !body_.empty()) return true;
   if (invocation_.body->declared_length() == std::uint64_t{0}) return true;
@@ -494,7 +493,7 @@ void Passage::admit_and_forward() {
   } else if (const auto* stored = std::get_if<Replay>(&admission)) {
     replay(*stored);
   } else if (const auto& ticket = std::get<std::unique_ptr<Ticket>>(admission)) {
-    // A payment may have been collected by now, which is not the upstream's time.
+    // A payment may have been collected meanwhile, whose time is not the upstream's.
     if (settle_timeout_ms() > limits::commit_budget_ms) {
       call.restart(
           {context_.clock.monotonic_ns() + std::int64_t{operation_->deadline_ms} * 1'000'000});
@@ -505,7 +504,7 @@ void Passage::admit_and_forward() {
   }
 }
 
-// The one place where a hold ends: settled, or released.
+// The only place where a hold ends: settled, or released.
 void Passage::forward(Ticket& ticket, LiveCall& call) {
   const auto& lane = context_.service->lane(*lane_);
   keeps_reply_ = ticket.keeps_reply;
@@ -556,8 +555,8 @@ bool Passage::keeps_whole() const noexcept {
          invocation_.reply_bytes_max <= limits::response_whole_bytes_max;
 }
 
-// The lowest of the ceilings of the route, the host and, as it keeps the reply whole, the lane.
-// What is kept can be had over another host.
+// The lowest limit of the route, the host and, if it buffers whole replies, the lane. A stored
+// reply may exceed the host's limit, since it can be fetched through another host.
 std::uint64_t Passage::reply_bytes_max() const noexcept {
   const std::uint64_t own_max = operation_->response->max_bytes;
   const std::uint64_t bytes_max =
@@ -566,7 +565,7 @@ std::uint64_t Passage::reply_bytes_max() const noexcept {
                        : bytes_max;
 }
 
-// Of the ceilings on a reply its provider answers for the route's alone.
+// The provider is only to blame for exceeding the route's own limit.
 void Passage::blame_ceiling(base::Error& reason) const {
   if (reason.code != ErrorCode::gateway_upstream_response_too_large) return;
   if (reply_bytes_max() == operation_->response->max_bytes) return;
@@ -626,7 +625,7 @@ void Passage::settle(Ticket& ticket, Delivery& delivery) {
   writer_.cut();
 }
 
-// Gives the reply, or what is left of it, to the caller.
+// Sends the reply, or its unsent rest, to the caller.
 void Passage::complete(Delivery& delivery, std::span<const OwnedHeader> lane_headers) {
   if (!delivery.is_streaming() && is_too_long(delivery.pending())) {
     return refuse_kept(lane_headers);
@@ -655,8 +654,8 @@ void Passage::fail(const Delivery& delivery, const Verdict& verdict) {
   writer_.cut();
 }
 
-// What a lane's refusal means here. Codes we do not know, and texts of exceptions that the shells
-// of plugins caught, are for the operator only.
+// Translates a lane's refusal. Unknown codes, and texts of exceptions that the plugin guards
+// caught, are for the operator only.
 base::Error Passage::error_of(const Refusal& refusal) {
   const base::ErrorInfo* info = base::find_error(refusal.code);
   if (info == nullptr || info->code == ErrorCode::gateway_plugin_fault) {
@@ -665,7 +664,7 @@ base::Error Passage::error_of(const Refusal& refusal) {
   }
   if (info->code == ErrorCode::billing_settlement_unknown) {
     served_.operator_note = refusal.message;
-    // Without an account there is no key to ask with.
+    // Without an account, the caller has no key to query the call with.
     const std::string request_id(invocation_.request_id);
     const std::string who_tells =
         principal_ != nullptr ? "GET /v1/calls/" + request_id + " tells it once known."
@@ -673,7 +672,7 @@ base::Error Passage::error_of(const Refusal& refusal) {
     base::Error unknown = error(
         info->code,
         "Whether the call was charged is not known yet, so its reply is withheld. " + who_tells);
-    // Only under a key is the repeat sure not to be charged a second time.
+    // Only with an idempotency key is a repeat certainly not charged twice.
     if (!invocation_.idempotency_key.empty()) unknown.advice = base::Advice::same_request;
     return unknown;
   }

@@ -1,10 +1,10 @@
-// serve(): the product: one call in, one reply out. It refuses what is wrong, cheapest first, holds
-// units on the one lane that the credentials choose, calls the upstream, and charges exactly when
-// the upstream's outcome is a declared success, before the end of the reply is sent. It knows no
-// socket.
+// serve(): the product: one call in, one reply out. It refuses faulty requests, cheapest checks
+// first, holds units on the one lane that the credentials select, calls the upstream, and charges
+// exactly when the upstream's outcome is a declared success, before the end of the reply is sent.
+// It is independent of sockets.
 //
-// Called by the hosts on the fiber of the call, or by tests on a plain Thread; may suspend. Context
-// names what it stands on; all of it outlives the call.
+// Called by the hosts on the fiber of the call, or by tests on a plain Thread; may suspend. All
+// members of Context outlive the call.
 #pragma once
 
 #include <cstdint>
@@ -35,34 +35,34 @@ struct Context {
   const Service* service = nullptr;  // pinned for the call by the host; null: no valid program
   LoopState& loop;                   // of the calling loop Thread
   identity::Authenticator& authenticator;
-  TransferSlots& transfers;  // one for the whole node, as are the rules
+  TransferSlots& transfers;  // one per node, as are the rules
   const ChargeRules& rules;
   const Clock& clock;
 };
 
 enum class Ending : std::uint8_t {
-  replied,      // a complete reply of the upstream, or a stored one, was handed to the writer
-  refused,      // an error or a lane's own answer was
-  cut,          // a reply that had begun was broken off
-  caller_gone,  // nothing, or not all of it, could be sent
+  replied,      // a complete reply of the upstream, or a stored one, was given to the writer
+  refused,      // an error or a lane's own answer was given to the writer
+  cut,          // a reply that had begun was aborted
+  caller_gone,  // the caller left: nothing, or only a part, could be sent
 };
 
-// How the upstream did, whatever became of the call afterwards.
+// The upstream's outcome, independent of how the call ended.
 enum class UpstreamPart : std::uint8_t {
-  none,    // it was not asked, or its caller left or the gateway stopped before it could say
-  worked,  // it gave an answer that can be passed on
-  failed,  // it did not, or the plugin that asks it failed
+  none,    // not called, or the caller left or the gateway stopped before its outcome
+  worked,  // answered with a reply that can be passed on
+  failed,  // failed, or the plugin that calls it failed
 };
 
-// The facts of a call for access log and metrics. The views are valid as long as the Service.
+// Facts about a call for access log and metrics. The views are valid as long as the Service.
 struct Served {
   Ending ending = Ending::refused;
   std::optional<base::ErrorCode> error;  // why it was refused or cut; empty on success
   int upstream_status = 0;               // 0: no upstream reply
   UpstreamPart upstream_part = UpstreamPart::none;
-  std::string_view route;             // id; empty when none matched, as are the next three
+  std::string_view route;             // id; empty without a match, as are the next three
   std::string_view provider;          // key
-  std::string_view operation_method;  // "GET"; empty when the route has none of that name
+  std::string_view operation_method;  // "GET"; empty when the route lacks the method
   std::string_view operation_path;    // the route's pattern
   static constexpr std::uint32_t no_operation = 0xFFFF'FFFF;
   std::uint32_t operation = no_operation;  // in Program::operations() of the service that ran it
@@ -73,7 +73,7 @@ struct Served {
   std::uint64_t reply_bytes = 0;    // body handed to the writer
   std::uint32_t total_us = 0;
   std::uint32_t upstream_us = 0;
-  std::string operator_note;  // what a plugin said about a failure: for our log, never for callers
+  std::string operator_note;  // a plugin's note on a failure: for our log, never for callers
 };
 
 [[nodiscard]] Served serve(const Context& context, const Invocation& invocation,

@@ -21,14 +21,14 @@ bool is_one_of(std::string_view name, std::initializer_list<std::string_view> na
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// Fields of one connection (RFC 9110 section 7.6.1) and those that every hop writes itself.
+// Connection-specific fields (RFC 9110 section 7.6.1) and fields that every hop writes itself.
 bool is_hop_by_hop(std::string_view name) noexcept {
   return is_one_of(name, {"connection", "keep-alive", "te", "trailer", "transfer-encoding",
                           "upgrade", "content-length", "host", "expect", "date", "server"}) ||
          name.starts_with("proxy-");
 }
 
-// The compiler of the registry refuses most of these with a better message; here is the last gate.
+// The registry's compiler refuses most of these with a better message; this is the final check.
 bool may_be_forwarded(std::string_view name, const LaneTable& lanes) noexcept {
   if (is_hop_by_hop(name) || name.starts_with("if-")) return false;
   if (is_one_of(name, {"authorization", "x-service-api-key", "cookie", "range", "accept-encoding",
@@ -70,7 +70,7 @@ bool is_object_schema(std::string_view text) {
   return base::text_at(text, type) == R"("object")";
 }
 
-// Why an operation cannot be the tool that its plugin makes of it; empty: it can.
+// The reason why an operation cannot be the tool that its plugin declares; empty: it can.
 std::string problem_of_tool(const OperationTool& tool, const std::string& plugin,
                             const registry::Route& route, const registry::Operation& operation) {
   constexpr std::size_t name_bytes_max = 64;
@@ -94,7 +94,7 @@ std::string problem_of_tool(const OperationTool& tool, const std::string& plugin
   return {};
 }
 
-// Takes "operations[N]" and what divides it from the rest off the beginning of `where`.
+// Removes a leading "operations[N]" and its separator from `where`; returns N.
 std::optional<std::size_t> take_operation(std::string& where) {
   constexpr std::string_view start = "operations[";
   const std::size_t close = where.find(']');
@@ -158,7 +158,7 @@ class Binder {
     problems_.push_back(std::move(problem));
   }
 
-  // The rows, without binding them: which headers are credentials must be known first.
+  // Lists the rows without binding them: the headers that are credentials must be known first.
   void list_lanes() {
     for (const LaneSlot& slot : input_.lanes) {
       const LaneTraits traits = slot.lane->traits();
@@ -256,7 +256,7 @@ class Binder {
     }
   }
 
-  // Settings that were given to a plugin, and what they are called.
+  // Settings that were passed to a plugin, and their name.
   struct Given {
     const Settings& settings;
     std::string subject;
@@ -264,7 +264,8 @@ class Binder {
     std::span<const BoundOperation> operations = {};
   };
 
-  // Without surroundings a plugin may fail for their lack; its settings are its own affair.
+  // Without its surroundings a plugin may fail for that reason alone; only faults of its settings
+  // are then reported.
   void report_failure(const Given& given, const Failure& failure) {
     if (failure.kind != FailureKind::invalid_settings) {
       if (!has_surroundings_) return;
@@ -285,7 +286,7 @@ class Binder {
                       "routes[" + route + "].upstream_settings", program(), mistake));
   }
 
-  // Once: the methods of a route share its settings.
+  // Reports a problem once, since the methods of a route share their settings.
   void report(Problem problem) {
     const auto is_same = [&problem](const Problem& known) {
       return known.line == problem.line && known.column == problem.column &&
@@ -297,7 +298,7 @@ class Binder {
     problems_.push_back(std::move(problem));
   }
 
-  // `settings` with its secrets in place, which are also appended to `values`.
+  // `settings` with secrets inserted; the secrets are also appended to `values`.
   Settings resolve(const Settings& settings, const std::string& subject,
                    std::vector<std::string>& values) {
     const auto resolver = [&](const registry::SecretReference& reference) {
@@ -385,7 +386,7 @@ class Binder {
     return bound;
   }
 
-  // Until the next reload, that is: what comes and goes is no part of it.
+  // Operations blocked until the next reload; temporary states are not included.
   void list_blocked_operations() {
     for (const registry::Operation& operation : program().operations()) {
       const registry::Route& route = program().routes()[operation.route];
@@ -436,7 +437,7 @@ class Binder {
            service_->lanes_[at].bound.get());
     }
     for (const auto& upstream : service_->upstreams_) {
-      if (upstream == nullptr) continue;  // it could not be bound
+      if (upstream == nullptr) continue;  // the upstream could not be bound
       const ProviderSlot* const slot = find_provider(upstream->plugin);
       list(upstream->plugin, upstream->id, *slot->provider, upstream->upstream.get());
     }
@@ -446,7 +447,7 @@ class Binder {
     for (const registry::Operation& operation : program().operations()) {
       const registry::Route& route = program().routes()[operation.route];
       const auto& upstream = service_->upstreams_[route.upstream];
-      if (upstream == nullptr) continue;  // it could not be bound
+      if (upstream == nullptr) continue;  // the upstream could not be bound
       const OperationTool* const tool = upstream->upstream->tool(operation.upstream_operation);
       if (tool == nullptr) continue;
       const std::string problem = problem_of_tool(*tool, upstream->plugin, route, operation);
@@ -485,7 +486,7 @@ const Lane* lane_with_terms(std::span<const LaneSlot> lanes) noexcept {
   return found == lanes.end() ? nullptr : found->lane;
 }
 
-// Lanes first: a lane may hold views of the operations.
+// Destroys the lanes first, since a lane may hold views of the operations.
 Service::~Service() { lanes_.clear(); }
 
 State Service::state(const registry::Operation& operation) const noexcept {

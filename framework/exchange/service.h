@@ -55,17 +55,17 @@ struct LaneSlot {
   const Settings* settings = nullptr;  // null: none
 };
 
-// The one of `lanes` that has terms in the registry, or null.
+// The lane among `lanes` that has terms in the registry, or null.
 [[nodiscard]] const Lane* lane_with_terms(std::span<const LaneSlot> lanes) noexcept;
 
-// An operation that its plugin makes a tool of its own.
+// An operation that its plugin declares as a separate tool.
 struct ToolInService {
-  const OperationTool* tool = nullptr;  // of the plugin, for good
+  const OperationTool* tool = nullptr;  // owned by the plugin, valid forever
   std::uint32_t operation = 0;          // in Program::operations()
 };
 
-// An upstream in service. One whose plugin, settings and secrets did not change is carried over to
-// the next Service, with its breaker, its pools and its calls in flight.
+// An upstream in service. If its plugin, settings and secrets did not change, the next Service
+// takes it over with its circuit breaker, its pools and its calls in flight.
 struct BoundUpstream {
   explicit BoundUpstream(std::uint32_t calls_max) : in_flight(calls_max) {}
 
@@ -77,13 +77,13 @@ struct BoundUpstream {
   runtime::InFlight in_flight;
 };
 
-// The facts of a route that serve() needs, worked out of the program.
+// Facts about a route that serve() needs, precomputed from the program.
 struct RouteTerms {
   std::string allow;                             // "GET, POST"
-  std::vector<std::string> forwarded_headers;    // caller's; never a credential, lower case
-  std::vector<std::string> passed_back_headers;  // upstream's; never one of ours, lower case
+  std::vector<std::string> forwarded_headers;    // of the caller; never a credential, lower case
+  std::vector<std::string> passed_back_headers;  // of the upstream; never one of ours, lower case
   std::vector<std::string_view> parameter_names;
-  RouteReport* report = nullptr;  // null: nobody is told
+  RouteReport* report = nullptr;  // null: calls are not reported
 };
 
 struct BindInput {
@@ -95,9 +95,10 @@ struct BindInput {
   std::string_view data_dir;  // for files of plugins
   std::uint32_t calls_per_upstream_max = base::limits::calls_per_upstream_max;
   const class Service* previous = nullptr;
-  CallReports* reports = nullptr;  // null: nobody is told of calls
-  // Asked once everything is bound: gives the program its generation, since one that cannot be
-  // bound leaves no trace in the manifest. It has the id of `installed`. Null: `installed` is all.
+  CallReports* reports = nullptr;  // null: calls are not reported
+  // Called once everything is bound: records the program in the manifest and returns its
+  // generation, so that a program that cannot be bound leaves no trace there. The generation's id
+  // is that of `installed`. Null: `installed` is complete already.
   std::function<Result<registry::Generation, base::Error>()> record = {};
 };
 
@@ -107,13 +108,13 @@ class Service {
   [[nodiscard]] const registry::Generation& generation() const noexcept {
     return installed_.generation;
   }
-  // Whether the operation could run now, as programmed and as its provider says. Must not wait, so
-  // catalogs may ask for every operation. The reason is valid as long as the Service.
+  // True if the operation can run now, by the program and by its provider. Must not wait, so
+  // catalogs may call it for every operation. The reason is valid as long as the Service.
   [[nodiscard]] State state(const registry::Operation& operation) const noexcept;
-  // Whether it could also be paid for per call now; ready where it is not offered that way.
+  // True if it can also be paid for per call now; ready if the operation is not offered that way.
   [[nodiscard]] State payment_state(const registry::Operation& operation) const noexcept;
 
-  // Secrets that upstreams are to have and that are not there, each with its place.
+  // Missing secrets of upstreams, each with its place.
   [[nodiscard]] const std::vector<registry::Problem>& missing_secrets() const noexcept {
     return missing_secrets_;
   }
@@ -123,13 +124,13 @@ class Service {
 
   [[nodiscard]] const LaneTable& lanes() const noexcept { return lane_table_; }
 
-  // The tools that providers bring, each name once, in the program's order.
+  // The tools that providers declare, without duplicate names, in the program's order.
   [[nodiscard]] std::span<const ToolInService> operation_tools() const noexcept { return tools_; }
 
-  // The bound lanes and upstreams that offer something.
+  // The bound lanes and upstreams with offers.
   [[nodiscard]] std::span<const Offering> offerings() const noexcept { return offerings_; }
 
-  // The upstream of a Program index, for serve().
+  // The upstream with this Program index.
   [[nodiscard]] BoundUpstream& upstream(std::uint32_t index) const noexcept {
     return *upstreams_[index];
   }
@@ -138,7 +139,7 @@ class Service {
   }
   struct LaneInService {
     LaneTraits traits;
-    std::unique_ptr<BoundLane> bound;  // null: nothing serves this row of the table
+    std::unique_ptr<BoundLane> bound;  // null: no lane serves this row of the table
   };
   // REQUIRES: `row` is one of lanes().rows.
   [[nodiscard]] const LaneInService& lane(const LaneRow& row) const noexcept {
@@ -154,7 +155,7 @@ class Service {
   Service() = default;
 
   registry::Installed installed_;
-  std::string generation_id_;                              // as lanes were bound with
+  std::string generation_id_;                              // that lanes were bound with
   std::vector<std::shared_ptr<BoundUpstream>> upstreams_;  // by Program index
   std::vector<RouteTerms> terms_;                          // parallel to Program::routes()
   std::vector<PricedOperation> priced_;                    // parallel to Program::operations()
@@ -168,8 +169,8 @@ class Service {
 
 using Bound = Result<std::shared_ptr<const Service>, std::vector<registry::Problem>>;
 
-// The settings and operations that providers and lanes refuse, each with its place. A database or
-// an upstream that cannot be reached now is not reported.
+// Settings and operations that providers and lanes refuse, each with its place. Databases and
+// upstreams that cannot be reached now are not reported.
 struct Checked {
   std::vector<registry::Problem> problems;
   std::vector<registry::Problem> missing_secrets;

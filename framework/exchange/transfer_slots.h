@@ -1,5 +1,5 @@
-// TransferSlots: how many heavy replies (over base::limits::heavy_transfer_bytes) may be under way
-// on the node at once. One more waits a little, then is refused.
+// TransferSlots: limits the number of heavy replies (over base::limits::heavy_transfer_bytes) in
+// progress on the node. A further reply waits a little, then is refused.
 //
 // Owned by app/, outlives every Slot; acquire() suspends the calling fiber or blocks a plain
 // Thread; any Thread.
@@ -39,7 +39,7 @@ class TransferSlots {
     TransferSlots* owner_ = nullptr;
   };
 
-  // Empty when none became free in time.
+  // Empty when no slot became free in time.
   [[nodiscard]] Slot acquire(runtime::Deadline until) noexcept {
     if (free_.try_acquire()) return Slot(*this);
     const auto patience = runtime::Deadline::after_ms(wait_ms_).earlier(until);

@@ -1,5 +1,4 @@
-// Accounts and API keys, and the ports through which they are stored (storage/ implements them) and
-// authenticated. Values; ports are called from the blocking pool or a plain Thread and may block.
+// Accounts, API keys and the environments that both belong to, as values. Safe on any Thread.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +26,7 @@ struct Account {
   std::string name;
   AccountStatus status = AccountStatus::provisioning;
   std::int64_t created_at_ms = 0;
-  std::string owner = {};  // subject it belongs to; empty: not known
+  std::string owner = {};  // id of the owning subject; empty: unknown
 };
 
 enum class Environment : std::uint8_t { development, staging, production };
@@ -35,7 +34,7 @@ std::string_view name_of(Environment environment) noexcept;     // "development"
 std::string_view token_part(Environment environment) noexcept;  // "dev", "stg", "prd"
 std::optional<Environment> environment(std::string_view name) noexcept;
 
-// Credits a key may spend in a UTC day and a UTC month; nothing: no cap.
+// Credits that a key may spend per UTC day and per UTC month; nullopt: no cap.
 struct SpendCaps {
   std::optional<std::int64_t> per_day;
   std::optional<std::int64_t> per_month;
@@ -52,7 +51,7 @@ struct ApiKey {
   std::optional<std::int64_t> last_used_at_ms;
   std::optional<std::int64_t> revoked_at_ms;
   SpendCaps caps;
-  std::optional<std::int64_t> expires_at_ms;  // nothing: it never does
+  std::optional<std::int64_t> expires_at_ms;  // nullopt: never
 };
 
 }  // namespace turnpike::identity

@@ -1,6 +1,6 @@
-// Accounts and ApiKeys: the account and key services behind the command line and the account
-// routes. Both are thin rules over the ports: an account is handed out only once it is active, a
-// token is shown only once, a revocation reaches this node's cache at once.
+// Accounts and ApiKeys: the account and key services that the command line and the account routes
+// call. Both add a few rules to the ports: an account is returned only once it is active, a token
+// is shown only once, and a revocation reaches this node's cache at once.
 //
 // Owned by app/; safe for concurrent use. Called from the blocking pool or a plain Thread; blocks.
 #pragma once
@@ -24,23 +24,25 @@ class Accounts {
  public:
   Accounts(AccountStore& store, StarterGrant grant) : store_(store), grant_(grant) {}
 
-  // Creates an account, books its starter grant and returns it active. When the second step fails
-  // the account stays provisioning, and resume() finishes it. request.malformed for a name that is
+  // Creates an account, books its starter grant and returns the account active. When booking fails,
+  // the account stays provisioning and resume() finishes it. request.malformed for a name that is
   // not 1 to 200 bytes of printable UTF-8, or an owner that is neither that nor empty;
-  // account.absent when it cannot be set up at all.
+  // account.absent when the account cannot be set up at all.
   [[nodiscard]] Result<Account, base::Error> create(std::string_view name,
                                                     std::string_view owner = {});
-  // The same for a person, who becomes its owner. They have one starter grant, however many
-  // accounts.
+  // Like create(), for a person, who becomes the owner. A person gets one starter grant, no matter
+  // how many accounts they create.
   [[nodiscard]] Result<Account, base::Error> create_for(std::string_view name,
                                                         const Founder& founder);
-  // Books the starter grant of an account that was created elsewhere and returns it active.
+  // Books the starter grant of an account that was created elsewhere, and returns the account
+  // active.
   [[nodiscard]] Result<Account, base::Error> finish(const Account& account);
-  // Activates accounts that a crash left provisioning, here or on another node; returns how many.
+  // Activates accounts that a crash left provisioning, here or on another node; returns their
+  // number.
   [[nodiscard]] Result<std::size_t, base::Error> resume();
 
   // Suspended and closed accounts are refused on every lane within a second; closing is final.
-  // account.absent, request.malformed when the account's state does not lead there.
+  // account.absent; request.malformed when the account's state does not allow the change.
   [[nodiscard]] Result<Account, base::Error> suspend(std::string_view account_id);
   [[nodiscard]] Result<Account, base::Error> reinstate(std::string_view account_id);
   [[nodiscard]] Result<Account, base::Error> close(std::string_view account_id);
@@ -50,7 +52,7 @@ class Accounts {
   StarterGrant grant_;
 };
 
-// What bounds a new key, if anything does.
+// Optional limits of a new key.
 struct KeyBounds {
   SpendCaps caps = {};
   std::optional<std::int64_t> expires_at_ms = {};
@@ -73,7 +75,7 @@ class ApiKeys {
                                                        const KeyEditor& editor = {},
                                                        const KeyBounds& bounds = {});
   [[nodiscard]] Result<std::vector<ApiKey>, base::Error> list(std::string_view account_id);
-  // As the store. request.malformed besides: the name, or a negative cap.
+  // Errors of KeyStore::change(), and request.malformed for the name or a negative cap.
   [[nodiscard]] Result<std::optional<ApiKey>, base::Error> change(std::string_view key_id,
                                                                   const KeyEdit& edit,
                                                                   const KeyEditor& editor = {});

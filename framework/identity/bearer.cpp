@@ -20,7 +20,7 @@ bool is_token68(std::string_view text) noexcept {
          std::all_of(padding.begin(), padding.end(), [](char c) { return c == '='; });
 }
 
-// A scheme's name: a token of RFC 9110.
+// An authentication scheme's name: a token of RFC 9110.
 bool is_scheme(std::string_view text) noexcept {
   return !text.empty() && std::all_of(text.begin(), text.end(),
                                       [](char c) { return is_one_of(c, "!#$%&'*+-.^_`|~"); });

@@ -1,8 +1,8 @@
-// Bearer: the Authorization field of a request, read by one rule for every host: the scheme in any
-// case, one or more spaces, one token68 (RFC 9110 section 11.4, RFC 6750 section 2.1). What the
-// token is worth is the Authenticator's to say.
+// Bearer: reads the Authorization field of a request by one rule for every host: the scheme in any
+// case, one or more spaces, one token68 (RFC 9110 section 11.4, RFC 6750 section 2.1). The
+// Authenticator decides whether the token is valid.
 //
-// Values whose views are into the request; pure functions; any Thread.
+// Values with views into the request; pure functions; safe on any Thread.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,14 @@ enum class Authorization : std::uint8_t {
   bearer,
   other_scheme,
   malformed,
-  repeated,  // the field came more than once
+  repeated,  // the request has more than one such field
 };
 
 struct Bearer {
   Authorization form = Authorization::none;
-  std::string_view token = {};  // with Authorization::bearer
+  std::string_view token = {};  // set with Authorization::bearer
 
-  // Reads one more Authorization field.
+  // Reads one more Authorization field of the request.
   void take(std::string_view field_value) noexcept;
 };
 

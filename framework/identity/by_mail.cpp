@@ -49,7 +49,7 @@ Result<SignedIn, base::Error> ByMail::sign_up(std::string_view token, const Acto
                                               .valid_ms = parts_.sessions.limits().absolute_ms},
                                              actor);
   if (!signed_up.ok()) return parts_.tries.failed(signed_up.error(), "sign_up", actor);
-  // What fails here is mended by Accounts::resume(), on any node.
+  // If this fails, Accounts::resume() finishes the account later, on any node.
   (void)parts_.accounts.finish(signed_up->account);
   return SignedIn{session.text, signed_up->begun.person_id, signed_up->begun.session.id};
 }

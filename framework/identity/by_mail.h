@@ -1,5 +1,6 @@
-// ByMail: what people do by mail: come in again after they lost what they sign in with, sign up,
-// and prove that an address is theirs. Requests of strangers are answered alike, whoever exists.
+// ByMail: what people do through a mailed link: recover access after they lost their credentials,
+// sign up, and verify an e-mail address. An unauthenticated request gets the same answer whether or
+// not the person exists.
 //
 // Owned by app/; safe for concurrent use. Everything asks the store: call it from the blocking pool
 // or a plain Thread.
@@ -20,8 +21,8 @@
 
 namespace turnpike::identity {
 
-// Who may become a person: nobody but by an operator, whoever is invited, or everybody who proves
-// an e-mail address.
+// The people that may be created. closed: only by an operator; invite: also everyone invited; open:
+// also everyone who verifies an e-mail address.
 enum class Registration : std::uint8_t { closed, invite, open };
 
 class ByMail {
@@ -43,20 +44,21 @@ class ByMail {
   }
   [[nodiscard]] MailStore& store() const noexcept { return parts_.mail; }
 
-  // Errors of all that ask for a mail: auth.method_disabled where none is sent, auth.throttled.
+  // Every ask_...() may fail with auth.method_disabled (no mail is sent here) and auth.throttled.
 
-  // request.malformed for the login.
+  // request.malformed: the login is malformed.
   [[nodiscard]] Result<Unit, base::Error> ask_recovery(std::string_view login, const Actor& actor);
-  // The login is an e-mail address. request.malformed for it or the name; auth.registration_closed.
+  // `login` is an e-mail address. request.malformed for the login or the name;
+  // auth.registration_closed.
   [[nodiscard]] Result<Unit, base::Error> ask_sign_up(std::string_view login, std::string_view name,
                                                       const Actor& actor);
-  // With the link of that mail. auth.link_ended, auth.registration_closed, auth.throttled.
+  // `token` comes from the mailed link. auth.link_ended, auth.registration_closed, auth.throttled.
   [[nodiscard]] Result<SignedIn, base::Error> sign_up(std::string_view token, const Actor& actor);
 
-  // Of the actor's own address. request.malformed for it.
+  // Asks to verify the actor's own address. request.malformed for the address.
   [[nodiscard]] Result<Unit, base::Error> ask_verification(std::string_view email,
                                                            const Actor& actor);
-  // The token that the session has from now on. auth.link_ended.
+  // Returns the session's new token. auth.link_ended.
   [[nodiscard]] Result<SignedIn, base::Error> verify_email(std::string_view token,
                                                            const Actor& actor);
   [[nodiscard]] Result<SignedIn, base::Error> remove_email(const Actor& actor);
@@ -68,7 +70,7 @@ class ByMail {
   const Parts parts_;
 };
 
-// auth.registration_closed.
+// The error auth.registration_closed with its sentence.
 [[nodiscard]] base::Error registration_closed();
 
 }  // namespace turnpike::identity

@@ -34,7 +34,7 @@ constexpr std::int64_t ns_per_ms = 1'000'000;
 struct DigestHash {
   using is_avalanching = void;
   std::size_t operator()(const crypto::Sha256& digest) const noexcept {
-    std::size_t value = 0;  // the digest is uniform already
+    std::size_t value = 0;  // the digest is already uniform
     std::memcpy(&value, digest.data(), sizeof value);
     return value;
   }
@@ -43,9 +43,9 @@ struct DigestHash {
 constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 
 struct Entry {
-  std::shared_ptr<const Principal> principal;  // this slot's own, so its count is not shared
-  std::int64_t expires_at_ms = never;          // wall time
-  bool used = false;                           // since the heartbeat looked last
+  std::shared_ptr<const Principal> principal;  // a copy per slot: no shared count
+  std::int64_t expires_at_ms = never;          // wall clock
+  bool used = false;                           // since record_uses() last read it
 
   [[nodiscard]] std::string_view id() const noexcept { return principal->id; }
 };
@@ -56,7 +56,8 @@ struct alignas(64) Slot {
   std::unordered_set<crypto::Sha256, DigestHash> unknown;
 };
 
-// Threads are numbered as they come, so that up to `slot_count` of them never meet at a slot.
+// Threads are numbered in the order of their first call, so up to `slot_count` threads never share
+// a slot.
 std::size_t slot_of_thread() noexcept {
   static std::atomic<std::size_t> threads{0};
   thread_local const std::size_t slot = threads.fetch_add(1) % slot_count;
@@ -96,14 +97,13 @@ std::shared_ptr<const Principal> principal_of(const GrantRecord& record) {
                          .account_id = record.account_id});
 }
 
-// What a store knows of a token; without a principal it is nobody's.
+// The state of a token according to its store; no principal: the token is unknown or not valid.
 struct Known {
   std::shared_ptr<const Principal> principal = {};
   std::int64_t expires_at_ms = never;
 };
 
-// The stores outlive a look-up that nobody waits for any more. They block. Nothing: one could not
-// answer.
+// Outlives a look-up whose caller stopped waiting. Blocks. nullopt: a store could not answer.
 struct Stores {
   KeyStore* keys;
   GrantTokens* grants;
@@ -144,8 +144,8 @@ struct CachedAuthenticator::Machine {
         sources(with),
         user(sources.pool.add_user("identity", lookup_threads_max, lookup_queue_max)) {}
 
-  // Drops what `matches`; look-ups under way are not cached, since they may have seen the old
-  // state.
+  // Removes the entries that `matches` selects. Look-ups in progress are not cached, since they may
+  // have read the old state.
   template <class F>
   void drop(F&& matches) {
     changes.fetch_add(1);
@@ -159,7 +159,7 @@ struct CachedAuthenticator::Machine {
     }
   }
 
-  // Takes down the use of an entry that goes: it may be the last one of a key that was stolen.
+  // Records the use of an entry that is being removed: it may be the last use of a stolen key.
   void keep_use(const Entry& entry) {
     if (entry.used) take_down_use(entry.id());
   }
@@ -214,7 +214,7 @@ struct CachedAuthenticator::Machine {
                                                                 runtime::Deadline deadline);
   void keep(const crypto::Sha256& digest, const Known& known, std::uint64_t seen);
 
-  // Does `work` every `pause_ms` until the end.
+  // Runs `work` every `pause_ms` until the destructor stops it.
   template <class F>
   void repeat(std::int64_t pause_ms, F&& work) {
     const auto pause = std::chrono::milliseconds(pause_ms);
@@ -231,12 +231,12 @@ struct CachedAuthenticator::Machine {
   const Sources sources;
   const runtime::PoolUser user;
   std::array<Slot, slot_count> slots;
-  std::atomic<std::uint64_t> changes{0};  // every change that may end an answer
+  std::atomic<std::uint64_t> changes{0};  // counts the changes that may invalidate an answer
   std::atomic<std::int64_t> believed_until_ns{0};
-  std::mutex uses_mutex;                               // taken under a slot's
-  std::unordered_map<std::string, std::int64_t> uses;  // when keys were used; not written yet
+  std::mutex uses_mutex;                               // locked while holding a slot's mutex
+  std::unordered_map<std::string, std::int64_t> uses;  // key id -> last use that is not yet written
   base::Outage recording{uses_line_interval_ns, 0};
-  std::mutex beat_mutex;  // guards the next
+  std::mutex beat_mutex;  // guards last_change
   std::int64_t last_change = -1;
   std::mutex stop_mutex;
   std::condition_variable stop_wanted;
@@ -291,7 +291,7 @@ Result<std::shared_ptr<const Principal>, base::Error> CachedAuthenticator::authe
     }
     if (slot.unknown.contains(digest)) return invalid(kind);
   }
-  // The form of a known token is known to be right.
+  // The cache holds well-formed tokens only, so the form is checked after a miss.
   const std::optional<Environment> environment = token_environment(token, kind);
   if (!environment) return invalid(kind);
   if (*environment != machine_->settings.environment) {
@@ -320,7 +320,7 @@ void CachedAuthenticator::Machine::keep(const crypto::Sha256& digest, const Know
                                         std::uint64_t seen) {
   Slot& slot = slots[slot_of_thread()];
   const std::lock_guard lock(slot.mutex);
-  if (changes.load() != seen) {  // the answer may be old, but the token was used
+  if (changes.load() != seen) {  // the answer may be stale, but the token was used
     if (known.principal != nullptr) take_down_use(known.principal->id);
     return;
   }
@@ -345,7 +345,7 @@ bool CachedAuthenticator::beat() {
   const std::lock_guard lock(machine.beat_mutex);
   const std::int64_t began_ns = machine.sources.clock.monotonic_ns();
   if (machine.last_change < 0) {
-    const auto last = machine.store.last_change();  // the cache is empty: nothing to catch up with
+    const auto last = machine.store.last_change();  // the cache is empty: nothing to drop
     if (!last) return false;
     machine.last_change = *last;
   }
@@ -378,7 +378,7 @@ void CachedAuthenticator::record_uses() {
           Severity::warning, "key_uses_not_recorded",
           {{"reason", recorded.error().message}, {"keys", taken.size()}, {"failures", failures}});
     }
-    return;  // they wait for the next time
+    return;  // the uses stay queued for the next run
   }
   if (const auto failures = machine.recording.worked(now_ns)) {
     machine.sources.log.write(Severity::info, "key_uses_recorded_again", {{"failures", failures}});

@@ -20,7 +20,7 @@ std::string_view text_of_digest(const crypto::Sha256& digest) noexcept {
   return {reinterpret_cast<const char*>(digest.data()), digest.size()};
 }
 
-// "<kind>.<milliseconds>.<random>", without the signature.
+// The fields of "<kind>.<milliseconds>.<random>", without the signature.
 struct Facts {
   std::string_view kind;
   std::int64_t expires_at_ms = 0;

@@ -1,9 +1,9 @@
-// Ceremonies: challenges that a browser has its authenticator sign, or that it takes to another
-// provider of identities as the state of a request. A ceremony carries in its id what it is for,
-// whose, and until when, under a signature, so giving one out stores nothing and costs a stranger's
-// flood nothing; that it is answered once is the store's to keep (UsedCeremony).
+// Ceremonies: challenges that a browser has its authenticator sign, or that it carries to another
+// identity provider as the `state` of a request. The id of a ceremony holds its kind, its holder
+// and its expiry under a signature, so issuing one stores nothing and a flood of requests costs no
+// storage. The store ensures that each is answered only once (UsedCeremony).
 //
-// Owned by app/; pure but for time and chance, any Thread.
+// Owned by app/; pure apart from clock and random source; safe on any Thread.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 
 namespace turnpike::identity {
 
-// Those of a provider are a browser's way there and back; the others a passkey's.
+// provider_...: a browser's redirect to a provider and back; the others: use of a passkey.
 enum class CeremonyKind : std::uint8_t {
   sign_in,
   step_up,
@@ -40,19 +40,18 @@ class Ceremonies {
  public:
   static constexpr std::int64_t valid_ms = base::limits::passkey_ceremony_ms;
 
-  // `key`: a secret that the nodes share.
+  // `key`: a secret that all nodes share.
   Ceremonies(std::string key, const Clock& clock, Random& random)
       : key_(std::move(key)), clock_(clock), random_(random) {}
 
-  // `holder`: what ties it to one browser, such as the value of its cookie.
+  // `holder`: a value that binds the ceremony to one browser, such as that of its cookie.
   [[nodiscard]] Ceremony begin(CeremonyKind kind, std::string_view holder) const;
-  // auth.ceremony_ended: it is too old, or of another kind or holder.
+  // auth.ceremony_ended: the ceremony has expired, or has another kind or holder.
   [[nodiscard]] Result<Ceremony, base::Error> read(std::string_view id, CeremonyKind kind,
                                                    std::string_view holder) const;
-  // By the id alone, which nobody has checked.
+  // Reads the kind from the id without checking the signature.
   [[nodiscard]] static std::optional<CeremonyKind> kind_of(std::string_view id) noexcept;
-  // 32 more bytes of the ceremony, which nobody knows who was not told them; `use` keeps several
-  // apart.
+  // Derives 32 more secret bytes from the ceremony; `use` separates secrets for different purposes.
   [[nodiscard]] std::string secret_of(const Ceremony& ceremony, std::string_view use) const;
 
  private:

@@ -5,7 +5,7 @@
 namespace turnpike::identity {
 namespace {
 
-constexpr std::size_t email_bytes_max = 254;  // RFC 5321 section 4.5.3.1.3, without the brackets
+constexpr std::size_t email_bytes_max = 254;  // RFC 5321 section 4.5.3.1.3, without < and >
 
 bool is_email(std::string_view text) noexcept {
   constexpr std::string_view reserved = "<>()[],;:\\\"";

@@ -1,10 +1,11 @@
-// External identities: who people are at other providers, and the port through which that is stored
-// (storage/ implements it). A person is known by issuer and subject, and never by an e-mail
-// address: addresses change hands, and providers differ in what they verify. Each change is one
-// transaction with its audit event and uses up the ceremony that proved it.
+// External identities: the accounts that people have at other identity providers, and the port
+// through which they are stored (storage/ implements it). A person is recognized by issuer and
+// subject, never by an e-mail address: addresses change owners, and providers differ in what they
+// verify. Each change is one transaction with its audit event and consumes the ceremony that proved
+// the identity.
 //
-// Values; the port is called from the blocking pool or a plain Thread and blocks. Errors of all:
-// auth.unavailable, with nothing changed.
+// Values; the port is called from the blocking pool or a plain Thread and blocks. Errors of every
+// function: auth.unavailable, with nothing changed.
 #pragma once
 
 #include <cstdint>
@@ -28,12 +29,12 @@ struct ExternalIdentity {
   std::string issuer;
   std::string subject;
   std::string provider;    // its key in the configuration
-  std::string email = {};  // as the provider last said; to tell several apart, and for nothing else
+  std::string email = {};  // last reported by the provider; only for display
   std::int64_t linked_at_ms = 0;
   std::optional<std::int64_t> last_used_at_ms = {};
 };
 
-// Whom a provider named.
+// An identity that a provider has asserted.
 struct ProvedIdentity {
   UsedCeremony ceremony;
   std::string issuer;
@@ -42,10 +43,10 @@ struct ProvedIdentity {
   std::string email = {};
 };
 
-// The person to be made where nobody has the identity.
+// The person to create when the identity is not linked to anyone.
 struct Newcomer {
   NewPerson person;
-  std::string other_login;  // where somebody has the login already
+  std::string other_login;  // used when `person`'s login is taken
 };
 
 class ExternalIdentityStore {
@@ -55,15 +56,15 @@ class ExternalIdentityStore {
   // Oldest first.
   [[nodiscard]] virtual Result<std::vector<ExternalIdentity>, base::Error> list(
       std::string_view person_id) = 0;
-  // Begins a session of the person who has the identity, or of the newcomer, who has it then.
-  // Nothing: nobody has it; all that changed is that the ceremony is used up. auth.ceremony_ended;
-  // auth.sign_in_failed: the person is disabled; identity.login_taken: somebody has both logins of
-  // the newcomer.
+  // Begins a session of the person who has the identity, or creates the newcomer, links the
+  // identity and begins their session. nullopt: the identity is not linked and there is no
+  // newcomer; only the ceremony is consumed. auth.ceremony_ended; auth.sign_in_failed: the person
+  // is disabled; identity.login_taken: both logins of the newcomer are taken.
   [[nodiscard]] virtual Result<std::optional<BegunSession>, base::Error> sign_in(
       const ProvedIdentity& identity, const std::optional<Newcomer>& newcomer,
       const NewSession& session, const Actor& actor) = 0;
-  // The actor proved again who they are. auth.ceremony_ended; auth.sign_in_failed: the identity is
-  // not theirs.
+  // Renews the session after the actor proved their identity again. auth.ceremony_ended;
+  // auth.sign_in_failed: the identity belongs to someone else.
   [[nodiscard]] virtual Result<Unit, base::Error> step_up(const ProvedIdentity& identity,
                                                           const RenewedSession& session,
                                                           const Actor& actor) = 0;
@@ -72,8 +73,8 @@ class ExternalIdentityStore {
   [[nodiscard]] virtual Result<ExternalIdentity, base::Error> link(const ProvedIdentity& identity,
                                                                    const RenewedSession& session,
                                                                    const Actor& actor) = 0;
-  // Renews the session. identity.last_credential: the person could not sign in any more. False: the
-  // person has no such identity.
+  // Unlinks the identity and renews the session. identity.last_credential: the person could not
+  // sign in any more. False: the person has no such identity.
   [[nodiscard]] virtual Result<bool, base::Error> unlink(std::string_view person_id,
                                                          std::string_view identity_id,
                                                          const RenewedSession& session,

@@ -13,7 +13,7 @@ using base::ErrorCode;
 constexpr std::string_view method = "oidc";
 constexpr std::size_t login_digest_characters = 12;
 
-// What a ceremony of a provider is tied to.
+// The values that bind a provider's ceremony: the provider's key, the session and the browser.
 std::string holder_of(const OidcProvider& provider, const Traveller& traveller) {
   return provider.settings().key + "\n" + traveller.session_id + "\n" + traveller.browser;
 }
@@ -22,7 +22,7 @@ Strength strength_of(bool is_strong) noexcept {
   return is_strong ? Strength::multi : Strength::single;
 }
 
-// A login that follows from the identity, so that no two have the same.
+// Derives a login from the identity, so that no two identities get the same login.
 std::string login_of(const ProviderSettings& provider, std::string_view subject) {
   const std::string digest = crypto::sha256_hex(provider.issuer + "\n" + std::string(subject));
   return provider.key + "-" + digest.substr(0, login_digest_characters);
@@ -132,7 +132,7 @@ Result<SignedIn, Error> ExternalSignIn::sign_in(const ProviderProof& proof, cons
   return SignedIn{token.text, (*begun)->person_id, (*begun)->session.id};
 }
 
-// What the session stood for it stands for: a provider may prove less than what began it.
+// The session keeps its method and strength: the provider may prove less than the original sign-in.
 Result<SignedIn, Error> ExternalSignIn::step_up(const ProviderProof& proof, const Actor& actor) {
   const Token token = parts_.sessions.make_token();
   const auto done = parts_.identities.step_up(proof.identity,

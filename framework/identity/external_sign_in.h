@@ -1,11 +1,11 @@
-// ExternalSignIn: how people prove who they are by an identity that they have at another provider:
-// to sign in, to prove it again, and to link the identity to the person they are here. A browser is
-// sent to the provider with a ceremony as its state, which is tied to that browser, to the
-// provider, and, but for signing in, to the session; nonce and PKCE verifier follow from it, so
-// nothing is stored before the browser is back.
+// ExternalSignIn: people authenticate with an identity at another provider: to sign in, to step up,
+// and to link the identity to their person here. The browser is sent to the provider with a
+// ceremony as its `state`. The ceremony is bound to that browser, to the provider and, except when
+// signing in, to the session. Nonce and PKCE verifier are derived from it, so nothing is stored
+// before the browser returns.
 //
-// Owned by app/; safe for concurrent use. begin() and redeem() ask the provider and suspend the
-// fiber; all else asks the store: call it from the blocking pool or a plain Thread.
+// Owned by app/; safe for concurrent use. begin() and redeem() call the provider and suspend the
+// fiber; everything else asks the store: call it from the blocking pool or a plain Thread.
 #pragma once
 
 #include <memory>
@@ -28,17 +28,18 @@
 
 namespace turnpike::identity {
 
-// Whose way to the provider it is.
+// The browser and the session that are sent to the provider.
 struct Traveller {
-  std::string browser;     // what its cookie holds
-  std::string session_id;  // empty: to sign in
+  std::string browser;     // value of the browser's cookie
+  std::string session_id;  // empty when signing in
 };
 
-// What a provider said, and what it is worth.
+// The provider's answer after validation.
 struct ProviderProof {
   ProvedIdentity identity;
   bool is_strong = false;
-  // The person to be made where nobody has the identity, or why none is.
+  // The person to create when the identity is not linked, or the error that says why none is
+  // created.
   Result<Newcomer, base::Error> newcomer;
 };
 
@@ -53,7 +54,7 @@ class ExternalSignIn {
     Http& http;
     const Clock& clock;
   };
-  // `web_url`: base URL of the web host, to which browsers come back.
+  // `web_url`: base URL of the web host, to which browsers return.
   ExternalSignIn(const Parts& parts, const std::vector<ProviderSettings>& providers,
                  const std::string& web_url);
 
@@ -61,13 +62,14 @@ class ExternalSignIn {
   [[nodiscard]] const std::vector<std::unique_ptr<OidcProvider>>& providers() const noexcept {
     return providers_;
   }
-  // Null: there is none with this key.
+  // Null: no provider has this key.
   [[nodiscard]] OidcProvider* find(std::string_view key) const noexcept;
 
-  // The URL that the browser goes to. `kind`: one of a provider.
+  // Returns the URL to redirect the browser to. `kind`: one of the provider kinds.
   [[nodiscard]] Result<std::string, ProviderFault> begin(CeremonyKind kind, OidcProvider& provider,
                                                          const Traveller& traveller) const;
-  // What the browser brought back. auth.ceremony_ended, auth.sign_in_failed, auth.unavailable.
+  // Validates the parameters that the browser returned with. auth.ceremony_ended,
+  // auth.sign_in_failed, auth.unavailable.
   [[nodiscard]] Result<ProviderProof, ProviderFault> redeem(CeremonyKind kind,
                                                             OidcProvider& provider,
                                                             const ProviderAnswer& answer,
@@ -75,19 +77,19 @@ class ExternalSignIn {
 
   // auth.throttled: too many tries from the actor's address have failed.
   [[nodiscard]] Result<Unit, base::Error> judge(const Actor& actor);
-  // Counts and records a try that failed; returns what to say.
+  // Counts and records a failed try; returns the error to show.
   [[nodiscard]] base::Error failed(const base::Error& error, const Actor& actor);
 
-  // The actor is nobody yet. auth.registration_closed: nobody has the identity, and the provider
-  // makes no people; and as the store.
+  // The actor is not signed in yet. auth.registration_closed: the identity is not linked and the
+  // provider may not create people. Other errors: as ExternalIdentityStore::sign_in().
   [[nodiscard]] Result<SignedIn, base::Error> sign_in(const ProviderProof& proof,
                                                       const Actor& actor);
   [[nodiscard]] Result<SignedIn, base::Error> step_up(const ProviderProof& proof,
                                                       const Actor& actor);
-  // `is_first`: the session was begun by a link, and stands for the identity from now on.
+  // `is_first`: a link began the session; the session takes the identity's method and strength.
   [[nodiscard]] Result<SignedIn, base::Error> link(const ProviderProof& proof, bool is_first,
                                                    const Actor& actor);
-  // The token that the session has from now on. request.not_found, identity.last_credential.
+  // Returns the session's new token. request.not_found, identity.last_credential.
   [[nodiscard]] Result<std::string, base::Error> unlink(std::string_view identity_id,
                                                         const Actor& actor);
 

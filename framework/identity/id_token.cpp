@@ -19,7 +19,7 @@ std::string claim_text(const json& claims, const char* name) {
   return base::text_member(claims, name).value_or("");
 }
 
-// A NumericDate (RFC 7519 section 2), which may have a fraction; nothing: it is none.
+// Reads a NumericDate (RFC 7519 section 2), which may have a fraction; nullopt: missing or invalid.
 std::optional<std::int64_t> claim_time_ms(const json& claims, const char* name) {
   const auto found = claims.find(name);
   if (found == claims.end() || !found->is_number()) return std::nullopt;
@@ -28,7 +28,7 @@ std::optional<std::int64_t> claim_time_ms(const json& claims, const char* name) 
   return static_cast<std::int64_t>(std::floor(seconds * 1'000));
 }
 
-// For us, and for others only where it says that it was given to us.
+// The audience must contain our client id. `azp`, which several audiences require, must name us.
 std::optional<std::string> fault_in_audience(const json& claims, std::string_view client_id) {
   std::vector<std::string> audiences;
   const auto found = claims.find("aud");

@@ -1,15 +1,15 @@
-// Mail to people, and what is proved by it: the outbox, and the port through which it is stored
-// (storage/ implements it). A mail is written in the transaction of the change that it tells of, so
-// there is neither without the other. It says which link to make and holds no token: the token is
-// made when the mail is sent, and its digest stored in the transaction that takes the mail. A node
-// has a mail that it took for a while only, so a killed one's are taken by another: a mail comes
-// once or, now and then, twice.
+// Mail to people and the links in it: the outbox, and the port through which it is stored (storage/
+// implements it). A mail is written in the transaction of the change that it reports, so there is
+// neither without the other. A stored mail says which link to make and holds no token: the token is
+// made when the mail is sent, and its digest is stored in the transaction that takes the mail. A
+// node leases the mail that it takes, so mail of a killed node is taken by another: delivery is at
+// least once, with rare duplicates.
 //
-// Who an address belongs to is looked up when a mail is taken. So a request of a stranger does the
-// same whoever exists, and takes the same time.
+// The owner of an address is looked up when a mail is taken. An unauthenticated request therefore
+// does the same work, in the same time, whether or not the person exists.
 //
 // Values; the port is called from the blocking pool or a plain Thread and blocks. Times are the
-// store's. Errors of all: auth.unavailable, with nothing changed.
+// store's. Errors of every function: auth.unavailable, with nothing changed.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ enum class MailKind : std::uint8_t { invitation, recovery, verify_email, sign_up
 std::string_view name_of(MailKind kind) noexcept;
 std::optional<MailKind> mail_kind(std::string_view name) noexcept;
 
-// What a person is told of their credentials, as each may be somebody else's doing.
+// Changes of a person's credentials that the person is told of, as an attacker may have made them.
 enum class Notice : std::uint8_t {
   passkey_added,
   passkey_removed,
@@ -49,14 +49,14 @@ enum class Notice : std::uint8_t {
 };
 std::string_view name_of(Notice notice) noexcept;  // "passkey_added"
 std::optional<Notice> notice(std::string_view name) noexcept;
-// "A passkey was added", without a full stop.
+// Such as "A passkey was added", without a full stop.
 std::string_view sentence_of(Notice notice) noexcept;
 
 struct UnseenNotice {
   std::string id;
   Notice notice = Notice::passkey_added;
-  std::string detail;   // the name of a passkey, or a new address; may be empty
-  std::string address;  // from where it was done
+  std::string detail;   // name of a passkey, or a new address; may be empty
+  std::string address;  // address of the client that made the change
   std::int64_t at_ms = 0;
 };
 
@@ -64,29 +64,29 @@ enum class MailOutcome : std::uint8_t { waiting, sent, given_up, nobody };
 std::string_view name_of(MailOutcome outcome) noexcept;
 std::optional<MailOutcome> mail_outcome(std::string_view name) noexcept;
 
-// A mail as the outbox has it.
+// A mail in the outbox.
 struct Mail {
   std::string id;  // "eml_..."
   MailKind kind = MailKind::notice;
   std::string recipient;
-  // What the text shows: of an invitation the account, the role and who invites; of a notice its
-  // name, the address from where it was done, and what it is about; else nothing.
+  // Contents of the text. An invitation: account, role and inviter. A notice: its name, the
+  // client's address and the subject of the change. Any other mail: empty.
   std::string name;
   std::string role;
   std::string detail;
   std::int64_t created_at_ms = 0;
   std::int64_t due_at_ms = 0;
-  std::int64_t expires_at_ms = 0;  // later it is of no use
-  std::int64_t tries = 0;  // this one included
+  std::int64_t expires_at_ms = 0;  // not sent after this time
+  std::int64_t tries = 0;  // including the current one
   MailOutcome outcome = MailOutcome::waiting;
-  std::string problem;  // of the last try that failed
+  std::string problem;  // reason why the last try failed
 };
 
-// One that is to be sent now.
+// A mail that is leased for sending.
 struct TakenMail {
   Mail mail;
-  bool has_link = false;        // the digest that was given is that of its link
-  bool is_known_login = false;  // of a sign-up: the address has a person already
+  bool has_link = false;        // the given digest was stored for its link
+  bool is_known_login = false;  // sign-up: the address belongs to a person already
 };
 
 struct MailCounts {
@@ -94,7 +94,7 @@ struct MailCounts {
   std::int64_t given_up = 0;
 };
 
-// A person who signed up, with the account that is theirs.
+// A person who signed up, with their new account.
 struct SignedUp {
   BegunSession begun;
   Account account;
@@ -102,60 +102,61 @@ struct SignedUp {
 
 class MailStore {
  public:
-  // How long what a mail brings can be used, and how often one may ask for it.
+  // Lifetimes of the links, and how often a mail may be requested.
   static constexpr std::int64_t recovery_ms = 10 * 60'000;
   static constexpr std::int64_t confirmation_ms = 60 * 60'000;
-  static constexpr std::int64_t asked_an_hour_max = 3;  // of one login, and of one person
-  static constexpr std::int64_t asked_a_minute_max = 20;  // by one source
+  static constexpr std::int64_t asked_an_hour_max = 3;  // per login, and per person
+  static constexpr std::int64_t asked_a_minute_max = 20;  // per client address
 
   virtual ~MailStore() = default;
 
-  // ---- what people ask for. auth.throttled: by the actor's address alone; a login that was asked
-  // for too often gets no mail, which the answer does not tell.
+  // ---- requests of people. auth.throttled depends on the actor's address alone; a login that was
+  // requested too often gets no mail, and the answer does not reveal that.
   [[nodiscard]] virtual Result<Unit, base::Error> ask_recovery(std::string_view login,
                                                                const Actor& actor) = 0;
   [[nodiscard]] virtual Result<Unit, base::Error> ask_sign_up(std::string_view email,
                                                               std::string_view name,
                                                               const Actor& actor) = 0;
-  // Uses the link up: the person, with the address as login, an account of theirs that is
-  // provisioning, their membership and session. auth.link_ended, identity.login_taken.
+  // Consumes the link and creates the person with the address as login, a provisioning account of
+  // theirs, their membership and their session. auth.link_ended, identity.login_taken.
   [[nodiscard]] virtual Result<SignedUp, base::Error> sign_up(const crypto::Sha256& link,
                                                               std::string_view webauthn_handle,
                                                               const NewSession& session,
                                                               const Actor& actor) = 0;
-  // Keeps the address as the one to prove, and what was proved before. auth.throttled.
+  // Stores the address as unverified; the verified address stays until the new one is verified.
+  // auth.throttled.
   [[nodiscard]] virtual Result<Unit, base::Error> ask_verification(std::string_view email,
                                                                    const Actor& actor) = 0;
-  // Uses the link up, which is the actor's own, and renews their session. auth.link_ended.
+  // Consumes the actor's link and renews their session. auth.link_ended.
   [[nodiscard]] virtual Result<Unit, base::Error> verify_email(const crypto::Sha256& link,
                                                                const RenewedSession& session,
                                                                const Actor& actor) = 0;
-  // Both addresses of the actor go. Renews their session.
+  // Removes the actor's verified and unverified address and renews their session.
   [[nodiscard]] virtual Result<Unit, base::Error> remove_email(const RenewedSession& session,
                                                                const Actor& actor) = 0;
 
-  // ---- what people are told on their page. Oldest first, 50 at most.
+  // ---- notices that the person's page shows. Oldest first, 50 at most.
   [[nodiscard]] virtual Result<std::vector<UnseenNotice>, base::Error> notices(
       std::string_view person_id) = 0;
-  // All of them that came until then.
+  // Marks all notices up to `until_ms` as seen.
   [[nodiscard]] virtual Result<Unit, base::Error> see_notices(std::string_view person_id,
                                                               std::int64_t until_ms) = 0;
 
   // ---- the outbox
-  // The next mail that is due, for `lease_ms`; nothing: there is none. What is for nobody, or too
-  // late, ends on the way. `link` is stored where the mail has one.
+  // Leases the next mail that is due for `lease_ms`; nullopt: none is due. Mail without a recipient
+  // and mail that has expired is ended on the way. `link` is stored if the mail has a link.
   [[nodiscard]] virtual Result<std::optional<TakenMail>, base::Error> take(
       const crypto::Sha256& link, std::int64_t lease_ms) = 0;
-  // These change nothing when somebody else took the mail meanwhile.
+  // The next two change nothing when another node has taken the mail since.
   [[nodiscard]] virtual Result<Unit, base::Error> sent(const Mail& mail) = 0;
-  // To be tried again after `delay_ms`; nothing: given up.
+  // Retries after `delay_ms`; nullopt: gives up.
   [[nodiscard]] virtual Result<Unit, base::Error> failed(const Mail& mail, std::string_view problem,
                                                          std::optional<std::int64_t> delay_ms) = 0;
   [[nodiscard]] virtual Result<MailCounts, base::Error> counts() = 0;
-  // What waits and what was given up, oldest first; with `all`, what ended otherwise, too.
+  // Mail that waits or was given up, oldest first; with `all`, also mail that ended otherwise.
   [[nodiscard]] virtual Result<std::vector<Mail>, base::Error> list(bool all) = 0;
-  // Makes one that waits or was given up due now, with a day to go; all with an empty id. Returns
-  // how many.
+  // Makes a mail that waits or was given up due now, with one day until it expires; an empty id
+  // selects all such mail. Returns their number.
   [[nodiscard]] virtual Result<std::int64_t, base::Error> retry(std::string_view id,
                                                                 const Actor& actor) = 0;
 };

@@ -9,7 +9,7 @@
 
 namespace turnpike::identity {
 
-// request.malformed with a sentence, or nothing.
+// Returns request.malformed with a sentence, or nullopt.
 std::optional<base::Error> fault_in_name(std::string_view name);
 
 }  // namespace turnpike::identity

@@ -23,14 +23,14 @@ constexpr std::int64_t ms_ns = 1'000'000;
 constexpr std::size_t url_bytes_max = 2'048;
 constexpr std::size_t word_bytes_max = 40;
 
-// Adds members to a query or a form.
+// Appends a field to a query or a form.
 void add_field(std::string& text, std::string_view name, std::string_view value) {
   if (!text.empty() && !text.ends_with('?') && !text.ends_with('&')) text += '&';
   text.append(name).append("=");
   base::append_percent_encoded(text, value);
 }
 
-// An error code as a reason shows it; what has other characters is nobody's code.
+// Returns the provider's error code for the log, or a fixed text if it has other characters.
 std::string error_word(std::string_view text) {
   const bool is_word = !text.empty() && text.size() <= word_bytes_max &&
                        std::all_of(text.begin(), text.end(),
@@ -65,7 +65,7 @@ std::string_view sentence_of(crypto::JwsFault fault) noexcept {
   return "The signature of its token is wrong.";
 }
 
-// Keeps the body of a reply, whose size the client bounds.
+// Keeps the reply's body in memory; the HTTP client bounds its size.
 class KeepingSink final : public HttpSink {
  public:
   bool head(int status, Headers, std::optional<std::uint64_t>) override {
@@ -197,7 +197,7 @@ Result<IdTokenClaims, ProviderFault> OidcProvider::redeem(const ProviderAnswer& 
   return *std::move(claims);
 }
 
-// RFC 9207: an answer of another provider must not be taken for one of this.
+// Checks `iss` of the answer (RFC 9207), so that another provider's answer is not accepted.
 std::optional<ProviderFault> OidcProvider::fault_in(const ProviderAnswer& answer,
                                                     const ProviderMetadata& metadata) const {
   const bool must_name_itself = metadata.sends_issuer || !answer.issuer.empty();
@@ -310,7 +310,7 @@ Result<OidcProvider::Metadata, ProviderFault> OidcProvider::fetch_metadata(Call&
   return std::make_shared<const ProviderMetadata>(*std::move(metadata));
 }
 
-// Whoever brings a token of an unknown key makes the keys be looked at again: seldom.
+// A token signed by an unknown key causes a new fetch, at most once per key_retry_ms.
 Result<OidcProvider::KnownKeys, ProviderFault> OidcProvider::keys(const ProviderMetadata& metadata,
                                                                   const KnownKeys& unfit,
                                                                   Call& call) {

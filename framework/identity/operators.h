@@ -1,9 +1,9 @@
 // Operators: people and programs that correct the books from outside, and what each may do. A
-// credential carries its authorities exactly as they were given; none implies another, and there is
-// no way to change them but a new credential. Only the SHA-256 of the token is stored.
+// credential carries exactly the authorities that it was created with; none implies another, and a
+// change needs a new credential. Only the SHA-256 of the token is stored.
 //
-// OperatorStore is the port (storage/ implements it); Operators the rules on it, behind the command
-// line and the operator host. Every authentication asks the store, since they are few: a revocation
+// OperatorStore is the port (storage/ implements it); Operators adds the rules for the command line
+// and the operator host. Every authentication asks the store, since operators are few: a revocation
 // holds at once on every node. Safe for concurrent use from the blocking pool and plain Threads;
 // both block.
 #pragma once
@@ -49,9 +49,9 @@ class OperatorStore {
   [[nodiscard]] virtual Result<Operator, base::Error> add(const NewOperator& credential) = 0;
   [[nodiscard]] virtual Result<std::optional<Operator>, base::Error> find(
       const crypto::Sha256& digest) = 0;
-  // Oldest first, revoked ones included.
+  // Oldest first, including revoked ones.
   [[nodiscard]] virtual Result<std::vector<Operator>, base::Error> list() = 0;
-  // Nothing: there is none. Revoking a revoked one changes nothing and returns it.
+  // nullopt: no such operator. Revoking a revoked operator changes nothing and returns it.
   [[nodiscard]] virtual Result<std::optional<Operator>, base::Error> revoke(
       std::string_view operator_id) = 0;
   // Moves the last-used time forward, never back.
@@ -69,15 +69,15 @@ class Operators {
   Operators(OperatorStore& store, Environment environment, const Clock& clock, Random& random)
       : store_(store), environment_(environment), clock_(clock), random_(random) {}
 
-  // request.malformed for a name as accounts refuse it, and without any authority.
+  // request.malformed for a malformed name, or without any authority.
   [[nodiscard]] Result<CreatedOperator, base::Error> create(std::string_view name,
                                                             Authorities authorities);
   // auth.credential_invalid, auth.wrong_environment, auth.unavailable. The last-used time is
-  // written at most once a minute, and a failure to write it is nobody's problem.
+  // written at most once a minute; a failed write is ignored.
   [[nodiscard]] Result<std::shared_ptr<const Principal>, base::Error> authenticate(
       std::string_view token);
-  // The same for who was known before: of the token, the digest alone needs to be kept.
-  // auth.credential_invalid: it was revoked since. auth.unavailable.
+  // Authenticates again by the token's digest, so that a session need not keep the token.
+  // auth.credential_invalid: the credential was revoked since. auth.unavailable.
   [[nodiscard]] Result<Operator, base::Error> find(const crypto::Sha256& digest);
 
  private:

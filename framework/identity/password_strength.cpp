@@ -7,7 +7,7 @@
 
 namespace turnpike::identity {
 
-// What stands behind a NUL is not looked at, so such a password counts for less than it has.
+// zxcvbn stops at a NUL, so a password with one is rated by the part before the NUL.
 double password_bits(const std::string& password, std::span<const std::string> known_words) {
   assert(password.size() <= password_bytes_max);
   std::vector<const char*> words;

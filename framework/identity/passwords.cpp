@@ -12,7 +12,8 @@ using base::ErrorCode;
 
 constexpr std::string_view password_method = "password";
 constexpr std::size_t device_digits = 32;
-// 10^10 guesses, zxcvbn's bound for what is hard to guess even from a stolen, slow hash.
+// 10^10 guesses: zxcvbn's threshold for a password that is hard to guess even from a stolen, slow
+// hash.
 constexpr double password_bits_min = 33.2;
 
 Error passwords_are_off() {
@@ -31,7 +32,7 @@ Error rejected(std::string problem, std::string fix) {
           {{"/newPassword", std::move(problem), std::move(fix)}}};
 }
 
-// What a guesser who knows the person would begin with: these texts, and the words in them.
+// Words that an attacker who knows the person would try first: these texts and the words in them.
 std::vector<std::string> words_about(const Person& person, const std::string& site_name) {
   std::vector<std::string> words;
   for (const std::string& text : {person.login, person.name, person.email, site_name}) {
@@ -88,7 +89,7 @@ Result<PasswordSession, Error> Passwords::step_up(const std::string& password,
   if (!compared.ok()) return parts_.tries.failed(compared.error(), password_method, actor);
   const Token token = parts_.sessions.make_token();
   const Device next = device_for(device);
-  // A session that a passkey began stays as strong as it is.
+  // Method and strength stay, so a session that a passkey began keeps its strength.
   const auto done = parts_.store.step_up(tried, *compared, {next.digest, device_ms},
                                          {.session_id = actor.session_id,
                                           .digest = token.digest,
@@ -142,7 +143,8 @@ std::optional<crypto::Sha256> Passwords::known(std::string_view device) {
   return crypto::sha256({"device\n", device});
 }
 
-// A browser keeps what it has, so that it stays known to all who sign in with it.
+// Reuses the browser's value if it has one, so that the browser stays known to everyone who signs
+// in with it.
 Passwords::Device Passwords::device_for(std::string_view device) const {
   std::string text(device);
   if (!known(device)) {
@@ -153,7 +155,7 @@ Passwords::Device Passwords::device_for(std::string_view device) const {
   return {text, *known(text)};
 }
 
-// Takes as long where there is nothing to compare with.
+// Compares with a dummy hash if there is none, so that the time does not reveal whether one exists.
 Result<ComparedPassword, Error> Passwords::compare(const PasswordTry& tried,
                                                    const std::string& password) const {
   auto hash = parts_.store.begin_try(tried);
@@ -167,7 +169,7 @@ Result<ComparedPassword, Error> Passwords::compare(const PasswordTry& tried,
   compared.is_right =
       match == crypto::PasswordMatch::right && !is_too_long && !compared.hash.empty();
   if (compared.is_right && crypto::needs_rehash(compared.hash, settings_.cost)) {
-    // Where there is no memory for it now, at the next sign-in.
+    // Without memory for it now, the rehash happens at a later sign-in.
     compared.rehashed = crypto::hash_password(password, settings_.cost).value_or("");
   }
   return compared;
@@ -197,7 +199,7 @@ std::optional<Error> Passwords::why_rejected(const std::string& password,
                   "this site, and no repetitions.");
 }
 
-// Nothing: there is none to compare, or the session need not know it.
+// nullopt: the person has no password, or the session may set one without the current one.
 Result<std::optional<ComparedPassword>, Error> Passwords::compare_current(
     const PasswordWish& wish, Standing standing, const PasswordTry& tried,
     const Actor& actor) const {

@@ -1,7 +1,7 @@
-// Passwords: the rules by which people choose, change and prove one. A password alone signs a
-// person in and counts as a fresh proof, so it is long, and weighed before it is taken; nothing is
-// said about which characters it has, and it does not age. Wrong ones make the next try wait, for
-// nobody for more than a quarter of an hour; other ways to sign in never wait for it.
+// Passwords: the rules for choosing, changing and proving a password. A password alone signs a
+// person in and counts as a step-up, so it must be long and is rated before it is accepted; there
+// are no rules on its characters, and it does not expire. Wrong passwords delay the next try by at
+// most a quarter of an hour; other ways to sign in are not delayed.
 //
 // Owned by app/; safe for concurrent use. Hashes and asks the store: call it from a share of the
 // blocking pool that bounds how many hashes run at once, or a plain Thread.
@@ -25,15 +25,16 @@
 
 namespace turnpike::identity {
 
-// A session that a password began or renewed, and what its browser is known by from now on.
+// A session that a password began or renewed, and the cookie value that identifies the browser
+// later.
 struct PasswordSession {
   SignedIn signed_in;
-  std::string device;  // for the cookie of one browser alone
+  std::string device;  // secret, for this browser's cookie only
 };
 
 struct PasswordWish {
-  // Nothing: the person did not say it. It is asked for where there is one, but not of a session
-  // that may only enrol: its person may have forgotten it.
+  // nullopt: not given. Required if the person has a password, except in a session that may only
+  // enrol: its person may have forgotten the password.
   std::optional<std::string> current = {};
   std::string wanted;
   bool ends_other_sessions = false;
@@ -47,7 +48,7 @@ class Passwords {
     bool is_enabled = false;
     std::size_t bytes_min = 15;
     crypto::PasswordCost cost = {};
-    std::string site_name = {};  // which no password should be made of
+    std::string site_name = {};  // counts as easy to guess within a password
   };
   struct Parts {
     PasswordStore& store;
@@ -61,32 +62,32 @@ class Passwords {
   [[nodiscard]] bool are_enabled() const noexcept { return settings_.is_enabled; }
   [[nodiscard]] std::size_t bytes_min() const noexcept { return settings_.bytes_min; }
 
-  // Hashes nothing, so any share of the pool will do.
+  // Does not hash, so any share of the pool may call it.
   [[nodiscard]] Result<Credentials, base::Error> credentials(std::string_view person_id) {
     return parts_.store.credentials(person_id);
   }
 
-  // `device` of each: the value of the browser's cookie, or anything else where it has none. Errors
-  // of all: auth.method_disabled, auth.overloaded.
+  // `device` of each function: the value of the browser's cookie, or any other text if it has none.
+  // Errors of every function: auth.method_disabled, auth.overloaded.
 
-  // auth.sign_in_failed, the same for a login that nobody has, and after the same time;
+  // auth.sign_in_failed, with the same text and after the same time for an unknown login;
   // auth.throttled.
   [[nodiscard]] Result<PasswordSession, base::Error> sign_in(std::string_view login,
                                                              const std::string& password,
                                                              std::string_view device,
                                                              const Actor& actor);
-  // The same person again. auth.sign_in_failed, auth.throttled.
+  // Proves the signed-in person again. auth.sign_in_failed, auth.throttled.
   [[nodiscard]] Result<PasswordSession, base::Error> step_up(const std::string& password,
                                                              std::string_view device,
                                                              const Actor& actor);
-  // `standing`: of the session, enrolling or stepped up; one that enrols stands for the password
-  // from now on. identity.password_rejected: why, and what would be right. request.body_rejected:
-  // the current one is asked for. auth.sign_in_failed, auth.throttled.
+  // `standing` of the session: enrolling or stepped up; an enrolling session takes the password's
+  // method and strength. identity.password_rejected: says why, and what would be accepted.
+  // request.body_rejected: the current password is missing. auth.sign_in_failed, auth.throttled.
   [[nodiscard]] Result<PasswordSession, base::Error> set(const PasswordWish& wish,
                                                          Standing standing,
                                                          std::string_view device,
                                                          const Actor& actor);
-  // The token that the session has from now on. Where passwords are off, too. request.not_found,
+  // Returns the session's new token. Allowed even where passwords are disabled. request.not_found,
   // identity.last_credential.
   [[nodiscard]] Result<std::string, base::Error> remove(const Actor& actor);
 
@@ -111,7 +112,7 @@ class Passwords {
   const std::string hash_of_nobody_;
 };
 
-// The ways in which a person with these can prove anew who they are: "passkey", "password".
+// The methods by which a person with these credentials can step up: "passkey", "password".
 [[nodiscard]] std::vector<std::string_view> step_up_methods(const Credentials& credentials,
                                                             const Passwords& passwords);
 

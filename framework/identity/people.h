@@ -1,5 +1,5 @@
-// People: the rules by which people come in and become members: names and logins are checked here,
-// tokens of links and invitations are made here and shown once.
+// People: the rules by which people are created, invited and become members: names and logins are
+// checked here, tokens of links and invitations are made here and shown once.
 //
 // Owned by app/; safe for concurrent use. Everything asks the store: call it from the blocking pool
 // or a plain Thread.
@@ -36,24 +36,27 @@ class People {
   People(PeopleStore& people, MemberStore& members, Environment environment, Random& random)
       : people_(people), members_(members), environment_(environment), random_(random) {}
 
-  // A person to be, with a handle of their own. request.malformed for the name or the login.
+  // Builds a person, with a new WebAuthn handle, to be stored. request.malformed for the name or
+  // the login.
   [[nodiscard]] Result<NewPerson, base::Error> read(std::string_view name,
                                                     std::string_view login) const;
-  // What authenticators know a new person by: 32 random bytes.
+  // The WebAuthn user handle of a new person: 32 random bytes.
   [[nodiscard]] std::string new_handle() const;
-  // With a link that lets them in. request.malformed for the name or the login, and as the store.
+  // Creates a person and a sign-in link. request.malformed for the name or the login; other errors:
+  // as the store.
   [[nodiscard]] Result<InvitedPerson, base::Error> create(
       std::string_view name, std::string_view login, const std::optional<NewMembership>& membership,
       const Actor& actor);
-  // A new link; those before it end. Nothing: there is no such person. request.malformed: they are
-  // disabled.
+  // Creates a new link and ends all earlier ones. nullopt: no such person. request.malformed: the
+  // person is disabled.
   [[nodiscard]] Result<std::optional<InvitedPerson>, base::Error> link(std::string_view person_id,
                                                                        const Actor& actor);
   [[nodiscard]] Result<std::optional<Person>, base::Error> rename(std::string_view person_id,
                                                                   std::string_view name,
                                                                   const Actor& actor);
 
-  // `email` may be empty: then whoever has the link may accept. request.malformed for the e-mail.
+  // With an empty `email`, anyone who has the link may accept. request.malformed for the e-mail
+  // address.
   [[nodiscard]] Result<CreatedInvitation, base::Error> invite(std::string_view account_id,
                                                               std::string_view email, Role role,
                                                               const Actor& actor);
@@ -68,7 +71,7 @@ class People {
   Random& random_;
 };
 
-// 1 to 100 of a-z, 0-9, ".", "_", "-", "+" and "@", folded to lower case. request.malformed.
+// Folds a login to lower case: 1 to 100 of a-z, 0-9, ".", "_", "-", "+" and "@". request.malformed.
 [[nodiscard]] Result<std::string, base::Error> read_login(std::string_view text);
 
 }  // namespace turnpike::identity

@@ -1,9 +1,9 @@
 // People and their credentials, and the port through which they are stored (storage/ implements
-// it). Each change is one transaction with its audit event. What is used once, such as a link, is
-// used up by the statement that finds it, so of two who try one succeeds.
+// it). Each change is one transaction with its audit event. A single-use item, such as a link, is
+// consumed by the statement that finds it, so only one of two concurrent uses succeeds.
 //
-// Values; the port is called from the blocking pool or a plain Thread and blocks. Errors of all:
-// auth.unavailable, with nothing changed.
+// Values; the port is called from the blocking pool or a plain Thread and blocks. Errors of every
+// function: auth.unavailable, with nothing changed.
 #pragma once
 
 #include <cstdint>
@@ -26,21 +26,21 @@ namespace turnpike::identity {
 struct Person {
   std::string id;  // "usr_..."
   std::string name;
-  std::string login;  // folded
+  std::string login;  // in lower case
   std::string email = {};
   bool is_email_verified = false;
   std::string webauthn_handle;  // 32 bytes
   bool is_disabled = false;
   std::int64_t created_at_ms = 0;
   std::optional<std::int64_t> last_sign_in_at_ms = {};
-  std::string new_email = {};  // that they have yet to prove; empty: none
+  std::string new_email = {};  // not verified yet; empty: none
 };
 
 struct NewPerson {
   std::string name;
   std::string login;
   std::string webauthn_handle;
-  std::string verified_email = {};  // that they have proved already
+  std::string verified_email = {};  // already verified
 };
 
 struct NewMembership {
@@ -48,7 +48,7 @@ struct NewMembership {
   Role role = Role::member;
 };
 
-// A token that lets a person in once, to enrol a credential.
+// A single-use token by which a person signs in to enrol a credential.
 struct NewLink {
   crypto::Sha256 digest{};
   std::int64_t valid_ms = 0;
@@ -77,9 +77,9 @@ class PeopleStore {
   [[nodiscard]] virtual Result<Person, base::Error> add(
       const NewPerson& person, const std::optional<NewMembership>& membership, const NewLink& link,
       const Actor& actor) = 0;
-  // Uses an invitation up, makes the person who has it a member, and begins their session.
-  // auth.link_ended, identity.login_taken, account.absent, account.closed; account.forbidden: it is
-  // for an address, and this is not the link that was mailed there.
+  // Consumes an invitation, creates the person, makes them a member and begins their session.
+  // auth.link_ended, identity.login_taken, account.absent, account.closed; account.forbidden: the
+  // invitation is for an address, and this is not the link that was mailed there.
   [[nodiscard]] virtual Result<BegunSession, base::Error> join(const crypto::Sha256& invitation,
                                                                const NewPerson& person,
                                                                const NewSession& session,
@@ -90,18 +90,18 @@ class PeopleStore {
       std::string_view login) = 0;
   // Oldest first.
   [[nodiscard]] virtual Result<std::vector<Person>, base::Error> list() = 0;
-  // Nothing: there is no such person.
+  // nullopt: no such person.
   [[nodiscard]] virtual Result<std::optional<Person>, base::Error> rename(
       std::string_view person_id, std::string_view name, const Actor& actor) = 0;
-  // Disabling ends their sessions.
+  // Disabling a person ends their sessions.
   [[nodiscard]] virtual Result<std::optional<Person>, base::Error> set_disabled(
       std::string_view person_id, bool is_disabled, const Actor& actor) = 0;
 
-  // Ends the links that the person has not used. Nothing: there is no such person.
+  // Ends the person's unused links. nullopt: no such person.
   [[nodiscard]] virtual Result<std::optional<Person>, base::Error> add_link(
       std::string_view person_id, const NewLink& link, const Actor& actor) = 0;
-  // Uses the link up and begins the session, whose method is "recovery" where the link came by
-  // such a mail. auth.link_ended: it was used, is too old, or is nobody's.
+  // Consumes the link and begins the session; its method is "recovery" if the link came from a
+  // recovery mail. auth.link_ended: the link is used, expired or unknown.
   [[nodiscard]] virtual Result<BegunSession, base::Error> sign_in_with_link(
       const crypto::Sha256& link, const NewSession& session, const Actor& actor) = 0;
 
@@ -119,7 +119,7 @@ class PeopleStore {
                                                                  const Passkey& passkey,
                                                                  const RenewedSession& session,
                                                                  const Actor& actor) = 0;
-  // Nothing: the person has no such passkey.
+  // nullopt: the person has no such passkey.
   [[nodiscard]] virtual Result<std::optional<Passkey>, base::Error> rename_passkey(
       std::string_view person_id, std::string_view passkey_id, std::string_view name,
       const Actor& actor) = 0;
@@ -129,8 +129,8 @@ class PeopleStore {
                                                                  std::string_view passkey_id,
                                                                  const RenewedSession& session,
                                                                  const Actor& actor) = 0;
-  // What a passkey proved: uses the ceremony up, keeps the passkey's counter, and begins a session
-  // or renews one. auth.ceremony_ended.
+  // Stores a verified assertion: consumes the ceremony, updates the passkey's counter, and begins
+  // or renews a session. auth.ceremony_ended.
   [[nodiscard]] virtual Result<BegunSession, base::Error> sign_in_with_passkey(
       const UsedCeremony& ceremony, std::string_view passkey_id, const AssertionFacts& facts,
       const NewSession& session, const Actor& actor) = 0;

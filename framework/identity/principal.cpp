@@ -49,7 +49,7 @@ std::shared_ptr<const Principal> make_principal(const Principal& principal) {
   static_assert(std::is_trivially_copyable_v<Principal>);
   const std::size_t text_bytes =
       principal.id.size() + principal.account_id.size() + principal.session_id.size();
-  // The texts stand in the place of the further ones.
+  // The texts occupy the storage of the array elements after the first.
   const std::size_t places = 1 + (text_bytes + sizeof principal - 1) / sizeof principal;
   std::shared_ptr<Principal[]> block = std::make_shared<Principal[]>(places);
   Principal& kept = block[0] = principal;

@@ -1,7 +1,7 @@
-// Principal: who speaks in a request, whichever credential said so. Hosts, the exchange and lanes
-// know callers in this form alone, and what a caller may do is read from it.
+// Principal: the authenticated caller of a request, whatever the credential. Hosts, the exchange
+// and lanes see callers in this form alone and derive all permissions from it.
 //
-// Values, immutable once made; any Thread.
+// Values, immutable once made; safe on any Thread.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@
 
 namespace turnpike::identity {
 
-// Something that not every principal may do. None implies another.
+// A permission that principals are granted one by one. None implies another.
 enum class Authority : std::uint8_t {
-  usage_correct,    // to correct what a call was charged
-  status_annotate,  // to say words on the status
+  usage_correct,    // to correct the charge of a call
+  status_annotate,  // to annotate the status pages
   console_read,     // to read the pages of the operator console
 };
 inline constexpr Authority all_authorities[] = {
@@ -29,43 +29,43 @@ std::string_view name_of(Authority authority) noexcept;  // "usage.correct"
 std::optional<Authority> authority(std::string_view name) noexcept;
 
 using Authorities = base::EnumSet<Authority>;
-// "usage.correct", with blanks between several.
+// "usage.correct"; several are separated by blanks.
 std::string text_of(Authorities authorities);
 
-// What a person may do in an account; each role includes those before it.
+// A person's role in an account; each role includes those before it.
 enum class Role : std::uint8_t { member, admin, owner };
 std::string_view name_of(Role role) noexcept;
 std::optional<Role> role(std::string_view name) noexcept;
 
-// How far a session is believed.
+// Authentication strength of a session.
 enum class Standing : std::uint8_t {
-  enrolling,  // begun with a link: it may only enrol a credential
+  enrolling,  // begun with a link: the session may only enrol a credential
   signed_in,
-  stepped_up,  // the person has just proved again who they are
+  stepped_up,  // the person authenticated again recently
 };
 
 struct Principal {
   PrincipalKind kind = PrincipalKind::api_key;
-  bool is_capped = false;  // its spending is counted, see ledger/caps.h
+  bool is_capped = false;  // the spending is counted, see ledger/caps.h
   AccountStatus account_status = AccountStatus::active;
   Authorities authorities = {};
-  // Of a person. Their role is that in the account of `account_id`; nothing: they have none there.
+  // For a person: `role` is their role in the account `account_id`; nullopt: none.
   Standing standing = Standing::enrolling;
   std::optional<Role> role = {};
   std::string_view id;               // of the key, the person, ...; unique within its kind
-  std::string_view account_id = {};  // empty: it speaks for none, or for several
+  std::string_view account_id = {};  // empty: the principal acts for no account, or for several
   std::string_view session_id = {};  // of a person
 
-  // What logs and usage show in the place of a key: the key, or the grant. Otherwise empty.
+  // Logs and usage show it as the key: id of the API key or of the grant. Otherwise empty.
   [[nodiscard]] constexpr std::string_view key_id() const noexcept {
     return kind == PrincipalKind::api_key || kind == PrincipalKind::grant ? id : std::string_view();
   }
 };
-// Keeps the texts beside the principal, in one block: a call reads them all, from memory that no
-// other call has touched of late.
+// Stores the texts beside the principal in one block of memory: a call reads all of them, and they
+// are rarely in the cache.
 std::shared_ptr<const Principal> make_principal(const Principal& principal);
 
-// The name of a principal in documents: "key:<id>".
+// A principal's name in documents: "key:<id>".
 std::string text_of(const Principal& principal);
 
 }  // namespace turnpike::identity

@@ -9,7 +9,7 @@ using base::Error;
 using base::ErrorCode;
 
 constexpr std::string_view code_digits = "0123456789abcdefghjkmnpqrstvwxyz";
-constexpr std::size_t code_length = 26;  // 130 bits, of which the first two are 0
+constexpr std::size_t code_length = 26;  // 130 bits; the first two are 0
 constexpr std::size_t group_length = 4;
 
 crypto::Sha256 digest_of_code(std::string_view digits) {
@@ -60,7 +60,7 @@ Result<SignedIn, Error> RecoveryCodes::sign_in(std::string_view login, std::stri
 std::string recovery_code_text(const std::array<std::uint8_t, 16>& bits) {
   constexpr unsigned bits_of_digit = 5;
   std::string text;
-  std::uint32_t kept = 0;  // bits that are no digit yet
+  std::uint32_t kept = 0;  // bits that do not fill a digit yet
   unsigned kept_bits = code_length * bits_of_digit - 8 * bits.size();
   std::size_t digits = 0;
   for (const std::uint8_t byte : bits) {

@@ -1,11 +1,10 @@
 // Sessions of people, and the port through which they are stored (storage/ implements it). A
-// session is found by the SHA-256 of its token. Nothing of it is cached, so what ends it holds at
-// once on every node. When a person proves again who they are, or a credential changes, the session
-// gets a new token; with the one before it requests that were on their way may still read for some
-// seconds.
+// session is found by the SHA-256 of its token. Sessions are not cached, so ending one holds at
+// once on every node. When a person steps up or a credential changes, the session gets a new token;
+// requests in flight may still read with the previous token for some seconds.
 //
 // Values; the port is called from the blocking pool or a plain Thread and blocks. Times are the
-// store's. Errors of all: auth.unavailable, with nothing changed.
+// store's. Errors of every function: auth.unavailable, with nothing changed.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +27,8 @@ enum class SessionTransport : std::uint8_t { cookie, bearer };
 std::string_view name_of(SessionTransport transport) noexcept;
 std::optional<SessionTransport> session_transport(std::string_view name) noexcept;
 
-// What the sign-in proved: nothing but a link, one factor, or two (a passkey that verified its
-// user).
+// What the sign-in proved: possession of a link, one factor, or two factors (a passkey that
+// verified its user).
 enum class Strength : std::uint8_t { enrol, single, multi };
 std::string_view name_of(Strength strength) noexcept;
 std::optional<Strength> strength(std::string_view name) noexcept;
@@ -43,7 +42,7 @@ struct SessionLimits {
 struct Session {
   std::string id;  // "ses_..."
   std::string person_id;
-  std::string name;  // that its owner gave to a Bearer session
+  std::string name;  // of a Bearer session, given by its owner
   SessionTransport transport = SessionTransport::cookie;
   std::string method;  // "link", "passkey", "operator", "session"
   Strength strength = Strength::enrol;
@@ -61,7 +60,7 @@ struct NewSession {
   std::string method;
   Strength strength = Strength::enrol;
   std::int64_t valid_ms = 0;
-  std::int64_t step_up_ms = 0;  // from now on; 0: it has none
+  std::int64_t step_up_ms = 0;  // from now on; 0: not stepped up
   std::string name = {};
 };
 
@@ -70,25 +69,25 @@ struct BegunSession {
   std::string person_id;
 };
 
-// A new token for a session that goes on, and what the person proved.
+// A new token for an existing session, and what the person proved.
 struct RenewedSession {
   std::string session_id;
   crypto::Sha256 digest{};
-  std::optional<std::string> method = {};  // nothing: method and strength stay
+  std::optional<std::string> method = {};  // nullopt: method and strength stay
   Strength strength = Strength::multi;
-  std::int64_t step_up_ms = 0;  // 0: it keeps what it has
+  std::int64_t step_up_ms = 0;  // 0: unchanged
 };
 
-// A challenge that must not be answered twice.
+// A ceremony that is consumed, so that its challenge is not answered twice.
 struct UsedCeremony {
   std::string id;
   std::int64_t expires_at_ms = 0;
 };
 
-// A session that goes on, and the role of its person in the account that was asked about.
+// An active session, and its person's role in the requested account.
 struct FoundSession {
   Session session;
-  bool is_of_old_token = false;  // it may only read
+  bool is_of_old_token = false;  // found by the previous token: may only read
   bool is_stepped_up = false;
   std::optional<Role> role = {};
 };
@@ -96,28 +95,28 @@ struct FoundSession {
 class SessionStore {
  public:
   virtual ~SessionStore() = default;
-  // Nothing: it is nobody's, has ended, or its person is disabled. Notes that it was seen, once a
-  // minute. `account_id` may be empty.
+  // nullopt: the token is unknown, the session has ended, or its person is disabled. Updates the
+  // last-seen time once a minute. `account_id` may be empty.
   [[nodiscard]] virtual Result<std::optional<FoundSession>, base::Error> find(
       const crypto::Sha256& digest, std::string_view account_id, const SessionLimits& limits) = 0;
-  // Nothing: there is no such person, or they are disabled. A person has 50 sessions at most; the
-  // oldest end.
+  // nullopt: no such person, or the person is disabled. A person has at most 50 sessions; beyond
+  // that the oldest end.
   [[nodiscard]] virtual Result<std::optional<Session>, base::Error> add(std::string_view person_id,
                                                                         const NewSession& session,
                                                                         const Actor& actor) = 0;
-  // Those that go on, newest first; with an empty id those of everyone.
+  // Active sessions, newest first; an empty id selects those of all people.
   [[nodiscard]] virtual Result<std::vector<Session>, base::Error> list(
       std::string_view person_id, const SessionLimits& limits) = 0;
-  // Ends one of the person's. False: there is none with this id. With an empty `person_id` it may
-  // be anyone's.
+  // Ends one of the person's sessions. False: no such session. An empty `person_id` matches any
+  // person.
   [[nodiscard]] virtual Result<bool, base::Error> end(std::string_view person_id,
                                                       std::string_view session_id,
                                                       const Actor& actor) = 0;
-  // Ends all of the person's but the one named, if one is; of everyone's where `person_id` is
-  // empty. Returns how many.
+  // Ends all of the person's sessions except `kept_session_id`, if given; those of all people if
+  // `person_id` is empty. Returns their number.
   [[nodiscard]] virtual Result<std::int64_t, base::Error> end_others(
       std::string_view person_id, std::string_view kept_session_id, const Actor& actor) = 0;
-  // Deletes what has ended a while ago: sessions, links, mail, notices, ceremonies, tries.
+  // Deletes old ended rows: sessions, links, mail, notices, ceremonies, tries.
   [[nodiscard]] virtual Result<Unit, base::Error> sweep() = 0;
 };
 

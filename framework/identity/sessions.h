@@ -1,5 +1,5 @@
-// Sessions: what a session token is worth, and the rules by which sessions are made and ended. A
-// cookie and a Bearer session are different things: the token of one is refused as the other.
+// Sessions: authenticates session tokens, and makes and ends sessions. Cookie sessions and Bearer
+// sessions are separate: the token of one transport is refused on the other.
 //
 // Owned by app/; safe for concurrent use. Everything but the page tokens asks the store: call it
 // from the blocking pool or a plain Thread.
@@ -35,25 +35,25 @@ class Sessions {
   struct Settings {
     Environment environment = Environment::development;
     SessionLimits limits;
-    std::string page_token_key;  // a secret that the nodes share
+    std::string page_token_key;  // a secret that all nodes share
   };
   static constexpr std::int64_t bearer_ms_max = 12 * 3'600'000ll;
 
   Sessions(SessionStore& store, Settings settings, Random& random)
       : store_(store), settings_(std::move(settings)), random_(random) {}
 
-  // Who speaks with this token, and their role in the account, if one is named. With the token
-  // before the last they may only read. auth.session_ended, auth.unavailable.
+  // Returns the token's principal, and their role in the account if one is named. With the
+  // session's previous token the principal may only read. auth.session_ended, auth.unavailable.
   [[nodiscard]] Result<std::shared_ptr<const Principal>, base::Error> authenticate(
       std::string_view token, SessionTransport transport, std::string_view account_id,
       bool changes_something);
 
-  // What a page of the session's own sends with each change.
+  // The CSRF token that the session's pages send with each change.
   [[nodiscard]] std::string page_token(std::string_view session_id) const;
   [[nodiscard]] bool is_page_token(std::string_view session_id, std::string_view token) const;
 
-  // For 1 s to 12 h; it counts as stepped up for its first `step_up_ms`. request.malformed for the
-  // name, request.not_found for the person.
+  // Valid for 1 s to 12 h; the session counts as stepped up for its first `step_up_ms`.
+  // request.malformed for the name; request.not_found: no such person.
   [[nodiscard]] Result<CreatedSession, base::Error> create_bearer(
       std::string_view person_id, std::string_view name, std::int64_t valid_ms,
       std::int64_t step_up_ms, std::string_view method, const Actor& actor);
@@ -70,7 +70,7 @@ class Sessions {
     return store_.end_others(person_id, kept_session_id, actor);
   }
 
-  // For the session of a sign-in.
+  // A new random token for a session.
   [[nodiscard]] Token make_token() const;
   [[nodiscard]] const SessionLimits& limits() const noexcept { return settings_.limits; }
   [[nodiscard]] Environment environment() const noexcept { return settings_.environment; }

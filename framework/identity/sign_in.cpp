@@ -10,7 +10,8 @@ namespace {
 using base::Error;
 using base::ErrorCode;
 
-// The same for a passkey that nobody has, one of a disabled person, and one that proves nothing.
+// One error for an unknown passkey, one of a disabled person and a failed proof, so that the caller
+// cannot tell them apart.
 Error unknown_passkey() {
   return {ErrorCode::auth_sign_in_failed,
           "This passkey lets nobody in here: use another one, or ask for a link."};

@@ -1,8 +1,8 @@
-// SignIn: how people prove who they are: by a link that lets them in once, to enrol a credential,
-// and by passkeys. Failures are counted for each source and audited; nobody is locked out.
+// SignIn: authenticates people by a single-use link, which lets them enrol a credential, and by
+// passkeys. Failures are counted per source and audited; people are never locked out.
 //
-// Owned by app/; safe for concurrent use. What asks the store blocks: call it from the blocking
-// pool or a plain Thread.
+// Owned by app/; safe for concurrent use. Functions that ask the store block: call them from the
+// blocking pool or a plain Thread.
 #pragma once
 
 #include <memory>
@@ -23,21 +23,21 @@
 
 namespace turnpike::identity {
 
-// What a page hands to navigator.credentials, and the id under which it brings the answer.
+// The options for navigator.credentials, and the id under which the page sends the result.
 struct BegunCeremony {
   std::string id;
-  std::string options;  // JSON: the member publicKey
+  std::string options;  // JSON, the member publicKey
 };
 
 struct SignedIn {
-  std::string token;  // of the session, for its cookie alone
+  std::string token;  // of the session; for its cookie only
   std::string person_id;
   std::string session_id;
 };
 
 struct Enrolled {
   Passkey passkey;
-  std::string token;  // that the session has from now on
+  std::string token;  // the session's new token
 };
 
 class SignIn {
@@ -49,15 +49,15 @@ class SignIn {
     const People& newcomers;
     const Ceremonies& ceremonies;
     RelyingParty site;
-    std::string site_name;  // as authenticators show it
-    bool takes_strangers = true;  // whoever is invited becomes a person
+    std::string site_name;  // shown by authenticators
+    bool takes_strangers = true;  // invitations may create new people
   };
   explicit SignIn(Parts parts) : parts_(std::move(parts)) {}
 
-  // The actors of these are nobody yet. Errors: auth.sign_in_failed, auth.throttled,
+  // The actors are not signed in yet. Errors: auth.sign_in_failed, auth.throttled,
   // auth.ceremony_ended, auth.passkey_rejected, auth.link_ended, request.body_rejected.
   [[nodiscard]] Result<SignedIn, base::Error> with_link(std::string_view token, const Actor& actor);
-  // A stranger takes an invitation, and becomes a person. request.malformed for name and login,
+  // Creates a person who accepts an invitation. request.malformed for name and login,
   // identity.login_taken, auth.registration_closed, account.forbidden.
   [[nodiscard]] Result<SignedIn, base::Error> join(std::string_view token, std::string_view name,
                                                    std::string_view login, const Actor& actor);
@@ -67,7 +67,7 @@ class SignIn {
                                                            std::string_view browser,
                                                            const Actor& actor);
 
-  // The same person again, for what spends or grants.
+  // Authenticates the signed-in person again, before they spend Credits or grant access.
   [[nodiscard]] Result<BegunCeremony, base::Error> begin_step_up(const Actor& actor) const;
   [[nodiscard]] Result<SignedIn, base::Error> step_up(std::string_view ceremony_id,
                                                       std::string_view credential,
@@ -78,11 +78,11 @@ class SignIn {
   [[nodiscard]] Result<Enrolled, base::Error> enrol(std::string_view ceremony_id,
                                                     std::string_view credential,
                                                     std::string_view name, const Actor& actor);
-  // The token that the session has from now on. request.not_found, identity.last_credential.
+  // Returns the session's new token. request.not_found, identity.last_credential.
   [[nodiscard]] Result<std::string, base::Error> remove_passkey(std::string_view passkey_id,
                                                                 const Actor& actor);
 
-  // That passkeys are bound to.
+  // The domain that passkeys are bound to.
   [[nodiscard]] const std::string& passkey_domain() const noexcept { return parts_.site.id; }
 
  private:

@@ -12,12 +12,12 @@ constexpr std::array<std::string_view, 7> starts{
     "turnpike_ac_v1_", "turnpike_at_v1_", "turnpike_rt_v1_"};
 constexpr std::size_t random_digits = 43;          // 256 bits
 constexpr std::size_t checksum_digits = 6;         // 32 bits
-constexpr std::size_t part_at = starts[0].size();  // of all kinds
+constexpr std::size_t part_at = starts[0].size();  // the same for all kinds
 constexpr std::size_t random_at = part_at + 4;     // "dev_"
 constexpr std::size_t checksum_at = random_at + random_digits;
 static_assert(token_bytes == checksum_at + checksum_digits);
 
-// CRC-32 of ISO-HDLC (reflected 0x04C11DB7), the common one.
+// CRC-32/ISO-HDLC (reflected polynomial 0x04C11DB7).
 constexpr std::array<std::uint32_t, 256> crc_table = [] {
   std::array<std::uint32_t, 256> table{};
   for (std::uint32_t byte = 0; byte < 256; ++byte) {

@@ -22,9 +22,9 @@ Result<Unit, Error> Tries::judge(const Actor& actor) {
                "Too many tries from your address have failed: wait a moment.", *wait_seconds};
 }
 
-// What the gateway could not do is nobody's failed try. A source that fails again and again gets an
-// event for its first, second, fourth, eighth, ... failure of a window, so that a flood of them
-// leaves its size in the log and not a line for each.
+// Errors of the gateway itself do not count as failed tries. A source that keeps failing gets an
+// audit event for its first, second, fourth, eighth, ... failure of a window, so that the log shows
+// the size of a flood without an event for each failure.
 Error Tries::failed(const Error& error, std::string_view method, const Actor& actor) {
   if (base::info_of(error.code).fault == base::Fault::gateway) return error;
   const auto failures = audit_.count_try(source_of(actor), bound_.window_ms);

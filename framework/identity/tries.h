@@ -1,6 +1,6 @@
-// Tries: failed tries of people to prove who they are. They are counted for each source, which
-// waits when there were too many, and are audited. Nobody is locked out: another source goes on. A
-// source is an IPv4 address, or a network of 64 bits, which is what one IPv6 customer has.
+// Tries: failed attempts of people to authenticate. Failures are counted per source, which must
+// wait after too many, and are audited. The person is not locked out: other sources are unaffected.
+// A source is an IPv4 address or an IPv6 /64 network, which is what one customer typically has.
 //
 // Owned by app/; safe for concurrent use. Asks the store: call it from the blocking pool or a plain
 // Thread.
@@ -17,13 +17,13 @@
 
 namespace turnpike::identity {
 
-// How many failures one source may have in a time. Bounds of different names count apart.
+// The number of failures allowed per source and window. Bounds of different names count separately.
 struct TryBound {
   std::string_view name = "sign_in";
   std::int64_t window_ms = 60'000;
   std::int64_t failures_max = 20;
 };
-// Passwords can be guessed, so fewer of them may be tried.
+// Passwords can be guessed, so their bound is lower.
 inline constexpr TryBound password_tries{"password", 600'000, 30};
 
 class Tries {
@@ -32,7 +32,7 @@ class Tries {
 
   // auth.throttled: too many tries from the actor's address have failed.
   [[nodiscard]] Result<Unit, base::Error> judge(const Actor& actor);
-  // Counts and records a try that failed; returns `error`, or why it could not be recorded.
+  // Counts and records a failed try; returns `error`, or the reason why it could not be recorded.
   [[nodiscard]] base::Error failed(const base::Error& error, std::string_view method,
                                    const Actor& actor);
 

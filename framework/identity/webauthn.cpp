@@ -16,7 +16,7 @@ namespace limits = base::limits;
 
 using crypto::PasskeyKey;
 
-// Bits of the flags (WebAuthn section 6.1).
+// Flag bits (WebAuthn section 6.1).
 constexpr std::uint8_t user_present = 0x01;
 constexpr std::uint8_t user_verified = 0x04;
 constexpr std::uint8_t backup_eligible = 0x08;
@@ -28,12 +28,12 @@ base::Error rejected(std::string message) {
   return {base::ErrorCode::auth_passkey_rejected, std::move(message)};
 }
 
-// Takes pieces off the front of some bytes.
+// Reads consecutive pieces from the front of a byte string.
 class Pieces {
  public:
   explicit Pieces(std::string_view bytes) : rest_(bytes) {}
 
-  // Nothing where fewer are left.
+  // nullopt when fewer bytes are left.
   std::optional<std::string_view> take(std::size_t count) noexcept {
     if (rest_.size() < count) return std::nullopt;
     const std::string_view piece = rest_.substr(0, count);
@@ -45,7 +45,7 @@ class Pieces {
     rest_.remove_prefix(expected.size());
     return true;
   }
-  // Big-endian.
+  // Reads a big-endian number.
   template <class Number>
   std::optional<Number> take_number() noexcept {
     const auto bytes = take(sizeof(Number));
@@ -80,8 +80,8 @@ std::optional<AuthenticatorData> read_authenticator_data(std::string_view bytes)
   return AuthenticatorData{*party_hash, *flags, *sign_count, pieces.rest()};
 }
 
-// COSE keys in canonical CBOR: maps whose labels stand in one order, each number in its shortest
-// form. Nothing for another algorithm, another curve, another size.
+// Reads a COSE key in canonical CBOR: labels in a fixed order, each number in its shortest form.
+// nullopt for any other algorithm, curve or size.
 std::optional<PasskeyKey> take_key(Pieces& pieces) {
   using std::string_view_literals::operator""sv;
   if (pieces.take_exactly("\xa5\x01\x02\x03\x26\x20\x01\x21\x58\x20"sv)) {
@@ -102,12 +102,12 @@ std::optional<PasskeyKey> take_key(Pieces& pieces) {
   return std::nullopt;
 }
 
-// Behind what is of fixed form, extensions may stand, and only where their flag says so.
+// Extensions may follow the fixed part, but only if their flag announces them.
 bool is_rest_announced(std::string_view rest, bool is_announced) noexcept {
   return rest.empty() != is_announced;
 }
 
-// The text of a member of the client data, if that is a string; empty otherwise.
+// A string member of the client data; empty if it is absent or not a string.
 std::string client_text(std::string_view client_data, std::string_view pointer) {
   const auto value = base::text_at(client_data, *base::JsonPointer::parse(pointer));
   if (!value || !value->starts_with('"')) return {};
@@ -119,8 +119,8 @@ bool has_member(std::string_view client_data, std::string_view pointer) {
   return base::text_at(client_data, *base::JsonPointer::parse(pointer)).has_value();
 }
 
-// What does not fit in what the browser says of the page and of the ceremony (WebAuthn section
-// 5.8.1); empty: nothing.
+// Checks the browser's statements about the page and the ceremony (WebAuthn section 5.8.1); empty:
+// no fault.
 std::string fault_of_client_data(std::string_view client_data, std::string_view type,
                                  const RelyingParty& party, std::string_view challenge) {
   if (client_text(client_data, "/type") != type) {
@@ -139,7 +139,7 @@ std::string fault_of_client_data(std::string_view client_data, std::string_view 
   return {};
 }
 
-// The same of what the authenticator says of itself in both ceremonies.
+// Checks the authenticator's flags and RP id hash, in both ceremonies; empty: no fault.
 std::string fault_of_flags(const AuthenticatorData& data, const RelyingParty& party) {
   const crypto::Sha256 hash = crypto::sha256(party.id);
   if (data.party_hash !=
@@ -230,7 +230,7 @@ Result<AssertionFacts, base::Error> check_assertion(const PasskeyAssertion& asse
   if (!crypto::verify(passkey.key, signed_bytes, assertion.signature)) {
     return rejected("The signature is not that of the passkey.");
   }
-  // WebAuthn section 6.1.1.
+  // The rule on sign counts of WebAuthn section 6.1.1.
   const bool has_count_fallen = passkey.sign_count != 0 && data->sign_count <= passkey.sign_count;
   if (has_count_fallen && !passkey.is_backup_eligible) {
     return rejected("The passkey's counter did not grow: there may be a copy of the passkey.");

@@ -1,4 +1,4 @@
-// What pages give to their browser before a ceremony.
+// The options that pages give to the browser before a ceremony.
 #include <nlohmann/json.hpp>
 
 #include "base/ids.h"
@@ -47,7 +47,7 @@ std::string creation_options(const RelyingParty& party, std::string_view party_n
       {"excludeCredentials", descriptors(excluded)},
       {"authenticatorSelection",
        {{"residentKey", "required"},
-        {"requireResidentKey", true},  // for browsers that know no residentKey
+        {"requireResidentKey", true},  // for browsers without residentKey
         {"userVerification", "required"}}},
       {"attestation", "none"},
   });

@@ -1,4 +1,4 @@
-// What pages send of a ceremony.
+// Reads the results of a ceremony that pages send.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -20,9 +20,9 @@ constexpr std::string_view object_form =
     "the object that toJSON() of the browser's PublicKeyCredential gives";
 constexpr std::array<std::string_view, 6> known_transports{"usb",        "nfc",    "ble",
                                                            "smart-card", "hybrid", "internal"};
-constexpr std::size_t transports_read_max = 16;  // more than there are words
+constexpr std::size_t transports_read_max = 16;  // more than there are defined values
 
-// What a JSON text says, if that is a string.
+// Decodes a JSON string; nullopt for any other JSON.
 std::optional<std::string> text_of(std::string_view json) {
   if (!json.starts_with('"')) return std::nullopt;
   auto value = base::parse_json(json);
@@ -30,7 +30,7 @@ std::optional<std::string> text_of(std::string_view json) {
   return std::move(value.get_ref<std::string&>());
 }
 
-// Reads strings out of an object and gathers what is wrong.
+// Reads strings out of an object and collects all problems.
 class Credential {
  public:
   explicit Credential(std::string_view json) : json_(json) {
@@ -42,7 +42,7 @@ class Credential {
     }
   }
 
-  // The member's text; nothing where it is absent or null.
+  // The member's text; nullopt when it is absent or null.
   std::optional<std::string> text_or_nothing(std::string_view pointer) {
     const auto value = is_usable_ ? value_at(pointer) : std::nullopt;
     if (!value || *value == "null") return std::nullopt;
@@ -70,7 +70,8 @@ class Credential {
 
   std::vector<std::string> transports(std::string_view pointer);
 
-  // What both ceremonies have: the credential's id, under one name or two, and its type.
+  // Reads the members that both ceremonies share: the credential's id, under one or two names, and
+  // its type.
   std::string id() {
     const auto type = text("/type", "\"public-key\"");
     if (type && *type != credential_type) {
@@ -104,7 +105,7 @@ class Credential {
     return {};
   }
 
-  // Of the credential as a whole: nothing else of it is read.
+  // Reports a problem of the whole credential; no further member is read.
   void refuse(std::string problem, std::string fix) {
     is_usable_ = false;
     problems_ = {{std::string(place), std::move(problem), std::move(fix)}};

@@ -12,10 +12,10 @@ namespace {
 using base::ErrorCode;
 
 constexpr std::string_view lane_name = "credits";
-// Beyond the end of the call: its settlement, and the difference of two clocks.
+// Time after the end of the call: its settlement, and the clock margin.
 constexpr std::int64_t claim_margin_ms = base::limits::commit_budget_ms + 5'000;
 
-// The API key or grant that pays; empty when another principal does.
+// The API key or grant that pays; empty for other principals.
 std::string_view key_of(const LaneRequest& request) noexcept {
   const bool is_spender = request.principal_kind == PrincipalKind::api_key ||
                           request.principal_kind == PrincipalKind::grant;
@@ -26,7 +26,7 @@ class BoundCreditsLane;
 
 class CreditsTicket final : public Ticket {
  public:
-  // `claim` is null for a call without a key.
+  // `claim` is null for a call without an idempotency key.
   CreditsTicket(const BoundCreditsLane& lane, ledger::OwnedFact fact, ledger::Hold hold,
                 std::unique_ptr<const ledger::Claim> claim)
       : lane_(lane), fact_(std::move(fact)), hold_(std::move(hold)), claim_(std::move(claim)) {}
@@ -40,7 +40,7 @@ class CreditsTicket final : public Ticket {
   Finish withhold(const base::Error& why);
 
   const BoundCreditsLane& lane_;
-  ledger::OwnedFact fact_;  // what the request said: its views end with admit()
+  ledger::OwnedFact fact_;  // copied from the request, whose views end with admit()
   ledger::Hold hold_;
   const std::unique_ptr<const ledger::Claim> claim_;
 };
@@ -99,11 +99,12 @@ class BoundCreditsLane final : public BoundLane {
   Clock& clock_;
 };
 
-// All but how the call ends.
+// All fields except those of the call's end.
 ledger::UsageFact BoundCreditsLane::fact_of(const PricedOperation& operation,
                                             const LaneRequest& request) const noexcept {
   ledger::UsageFact fact;
-  // One call is one message, so the message bears the call's UUIDv7: either finds the other.
+  // One call is one message, so the message has the call's UUIDv7, and each can be found by the
+  // other.
   fact.message_id = request.request_id;
   fact.request_id = request.request_id;
   fact.client_request_id = request.client_request_id;
@@ -135,7 +136,7 @@ ledger::Claim BoundCreditsLane::claim_of(const PricedOperation& operation,
   return ledger::claim_of(call);
 }
 
-// The repeat is a call of its own in the usage, and costs nothing.
+// The repeat is recorded as a call of its own in the usage, and costs nothing.
 Replay BoundCreditsLane::replay(const PricedOperation& operation, const LaneRequest& request,
                                 ledger::KeptReply reply) const {
   ledger::UsageFact fact = fact_of(operation, request);
@@ -166,8 +167,8 @@ Finish CreditsTicket::settle(const ReplyView& reply, Call&) {
       {ErrorCode::billing_settlement_unknown, "Whether the call was charged is not known yet."})};
 }
 
-// Null for a call without a key. A large reply is written now, apart from the settlement that will
-// make it count, so that calls of the same batch do not wait for it.
+// Null for a call without an idempotency key. A large reply is written now, before the settlement
+// that activates it, so that calls of the same batch do not wait for the write.
 Result<CreditsTicket::Reply, base::Error> CreditsTicket::reply_to_keep(
     const ReplyView& reply) const {
   if (claim_ == nullptr) return Reply();
@@ -194,13 +195,13 @@ Result<CreditsTicket::Reply, base::Error> CreditsTicket::reply_to_keep(
   return Reply(std::move(kept));
 }
 
-// Certainly not charged, although the provider has done its work.
+// Definitely not charged, although the provider has done its work.
 Finish CreditsTicket::withhold(const base::Error& why) {
   if (claim_ != nullptr) lane_.replays().free(*claim_);
   return NotCharged{refusal_of(why)};
 }
 
-// The key is free before the caller is answered: it may repeat the call at once.
+// Frees the key before the caller is answered, so that it may repeat the call at once.
 std::optional<Refusal> CreditsTicket::release(Outcome outcome, int upstream_status, Call&) {
   if (claim_ != nullptr) lane_.replays().free(*claim_);
   fact_.end(false, name_of(outcome), upstream_status, 0);

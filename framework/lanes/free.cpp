@@ -13,7 +13,7 @@ namespace {
 
 using base::ErrorCode;
 
-// The free variant of one operation; none where it has no bucket.
+// The free variant of one operation; empty if the operation has no bucket.
 struct Variant {
   const quota::Bucket* bucket = nullptr;
   quota::Limits limits;
@@ -53,7 +53,7 @@ class FreeTicket final : public Ticket {
     return Charged{};
   }
 
-  // An upstream's failure gives nothing back but the permit, and is an answer that is counted.
+  // A failed upstream call still counts as a request; only the permit is returned.
   std::optional<Refusal> release(Outcome, int, Call& call) override {
     if (const auto counted = end(call); !counted.ok()) return refusal_of(counted.error());
     return std::nullopt;
@@ -95,7 +95,7 @@ class BoundFreeLane final : public BoundLane {
 
  private:
   quota::QuotaStore& store_;
-  std::vector<Variant> variants_;  // by operation
+  std::vector<Variant> variants_;  // indexed by operation
 };
 
 }  // namespace

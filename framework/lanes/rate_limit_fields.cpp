@@ -13,7 +13,7 @@ using quota::Standing;
 
 constexpr std::uint64_t integer_max = 999'999'999'999'999;  // RFC 9651 section 3.3.1
 
-// Items of a list, each a name with parameters, in one buffer.
+// The items of a list, each a name with parameters, in one buffer.
 class Items {
  public:
   Items& item(std::string_view name) {
@@ -63,7 +63,7 @@ std::string rate_limit(const Limits& limits, const Standing& standing,
   const quota::Counts& counts = standing.counts;
   const auto shows = [&](Limit limit, std::uint64_t left) {
     if (!refused_by) return true;
-    // What would refuse for ever leaves nothing to wait for.
+    // A cumulative limit never recovers, so there is nothing to wait for.
     if (*refused_by == Limit::cumulative) return limit == Limit::cumulative;
     return left == 0 && limit != Limit::cumulative &&
            (limit != Limit::concurrency || *refused_by == Limit::concurrency);

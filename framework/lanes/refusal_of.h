@@ -1,4 +1,4 @@
-// refusal_of(): an error of the layers below as a lane refuses with it. Private to lanes/; any
+// refusal_of(): converts an error of a lower layer to a lane's refusal. Private to lanes/; any
 // Thread.
 #pragma once
 

@@ -10,7 +10,7 @@
 namespace turnpike::ledger {
 namespace {
 
-// Damaged rows may hold any number: sums wrap, and are then wrong, which is told.
+// Damaged rows may hold any number: sums then wrap, differ from the expected ones and are reported.
 void add(Credits& sum, Credits units) noexcept {
   sum = static_cast<Credits>(static_cast<std::uint64_t>(sum) + static_cast<std::uint64_t>(units));
 }
@@ -54,7 +54,7 @@ auto& entry(Map& map, std::string_view key) {
   return found != map.end() ? found->second : map[std::string(key)];
 }
 
-// Units leave one book for another; a lease is named exactly where escrow is concerned.
+// A valid movement goes from one book to another, and names a lease exactly if escrow is involved.
 bool is_movement(const PostingRow& row) {
   constexpr std::array from{"issued", "available", "escrow"};
   constexpr std::array to{"available", "escrow", "expired", "voided"};
@@ -74,7 +74,7 @@ Audit::Audit(const Checkpoint* earlier) : earlier_(earlier) {
 // ---- streams ------------------------------------------------------------------------------------
 
 void Audit::batch(const BatchRow& row) {
-  if (row.facts == 0) return;  // refused, or the tombstone of one that never came
+  if (row.facts == 0) return;  // refused, or the tombstone of a batch that was never written
   Stream& stream = streams_[row.stream];
   if (row.facts < 0 || row.first_seq != stream.written + 1) {
     problem(name_of(row.no, row.stream) + " does not follow on the one before: it begins at fact " +
@@ -108,7 +108,8 @@ void Audit::fact(const FactRow& row, std::span<const FactShare> shares, std::str
   }
 }
 
-// Facts are missing before this one. Where the last of them ended a batch, its hash is known.
+// Facts before this one are missing. If the last missing fact ended a batch, its hash is known from
+// that.
 void Audit::skip_to(Stream& stream, const FactRow& row) {
   problem(missing(stream.next_seq, row.seq - 1, row.stream));
   stream.before.clear();
@@ -119,13 +120,13 @@ void Audit::skip_to(Stream& stream, const FactRow& row) {
   }
 }
 
-// Takes the fact into the chain; false: it is not what was written.
+// Adds the fact to the chain; false: the fact was changed.
 bool Audit::follow(Stream& stream, const FactRow& row, std::span<const FactShare> shares,
                    std::string_view hash) {
   const auto carried = from_hex(hash);
   std::vector<crypto::Sha256> after;
   if (carried) after.push_back(*carried);
-  bool is_right = carried && stream.before.empty();  // nothing is known that says otherwise
+  bool is_right = carried && stream.before.empty();  // no predecessor to compare with
   for (const crypto::Sha256& before : stream.before) {
     const crypto::Sha256 should = fact_hash(before, row, shares, buffer_);
     is_right = is_right || (carried && *carried == should);
@@ -139,7 +140,7 @@ bool Audit::follow(Stream& stream, const FactRow& row, std::span<const FactShare
   return is_right;
 }
 
-// REQUIRES: the fact is right by the chain, so where it ends a batch, the batch must say the same.
+// REQUIRES: the fact is right by the chain, so a batch that ends with it must have the same hash.
 void Audit::end_batches(Stream& stream, const FactRow& row, std::string_view hash) {
   while (!stream.ends.empty() && stream.ends.front().seq <= row.seq) {
     const BatchEnd& end = stream.ends.front();
@@ -303,7 +304,7 @@ void Audit::finish_allocations() {
     if (!allocation.posted_on.empty() && allocation.posted_on != allocation.account_id) {
       problem("allocation " + id + " is of another account than its postings");
     }
-    // Withdrawn, it has nothing free; it is voided when its last lease is closed.
+    // A withdrawn allocation has no free units; it becomes voided when its last lease is closed.
     if (allocation.state != "open" &&
         (row.remaining != 0 || (allocation.state == "voided") == allocation.has_open_lease)) {
       problem("allocation " + id + " is " + allocation.state + ", which does not fit its leases");
@@ -343,7 +344,7 @@ void Audit::finish_accounts(Verification& verification) {
   }
 }
 
-// Units enter and leave the books for good: these totals never fall.
+// Totals of units that entered or left the books never decrease.
 void Audit::compare_totals(const AccountSums& totals) {
   const AccountSums& then = earlier_->totals;
   const auto compare = [&](std::string_view name, Credits now, Credits before) {

@@ -1,13 +1,12 @@
-// Audit: adds the books up from their rows and says what is wrong with them: the invariant of
-// books.h for every account, postings against what allocations and leases carry, leases against the
-// spend windows of their keys, facts against their leases, their chain (chain.h), their batches,
-// and an earlier checkpoint. The rules alone: storage/ reads the rows, in whatever pieces it likes,
-// as long as
+// Audit: sums the books from their rows and reports faults: the invariant of books.h for every
+// account, postings against allocations and leases, leases against the spend windows of their keys,
+// facts against their leases, their chain (chain.h), their batches, and an earlier checkpoint. It
+// holds the rules only: storage/ reads the rows, in pieces of any size, as long as
 //
-//   - the batches of a stream come in the order of their numbers, its facts in theirs, and a batch
-//     before its facts;
-//   - rows that change (allocations, leases, windows) come last as they are at one moment for which
-//     every posting and fact has come too. A row that comes again replaces what came before.
+//   - the batches of a stream come in the order of their numbers, its facts in the order of theirs,
+//     and a batch before its facts;
+//   - mutable rows (allocations, leases, windows) come last, as of one moment up to which every
+//     posting and fact has come too. A row that comes again replaces its earlier version.
 //
 // Memory grows with accounts, allocations, leases and windows, not with facts and postings. Used by
 // one Thread.
@@ -58,8 +57,8 @@ struct LeaseRow {
   std::int64_t id = 0;
   std::string_view allocation_id;
   std::string_view account_id;
-  std::string_view key_id;  // of a capped key; else empty
-  std::int64_t day = 0;     // in which the units of that key count
+  std::string_view key_id;  // capped key; else empty
+  std::int64_t day = 0;     // in which the key's units count
   bool is_open = false;
   Credits granted = 0;
   Credits settled = 0;
@@ -74,23 +73,23 @@ struct WindowRow {
 
 class Audit {
  public:
-  // `earlier`: what the books must still contain; null: nothing. Must outlive the audit.
+  // `earlier`: a checkpoint that the books must still contain; null: none. Must outlive the audit.
   explicit Audit(const Checkpoint* earlier);
 
   void batch(const BatchRow& row);
-  // `shares` are the rows of fact_share with its number, ordered by lease.
+  // `shares` are the rows of fact_share with the fact's number, ordered by lease.
   void fact(const FactRow& row, std::span<const FactShare> shares, std::string_view hash);
-  // Rows of fact_share that no fact has.
+  // A row of fact_share without its fact.
   void stray_share(std::int64_t stream, std::int64_t seq, const FactShare& share);
   void posting(const PostingRow& row);
   void allocation(const AllocationRow& row);
   void lease(const LeaseRow& row);
   void window(const WindowRow& row);
 
-  // The last fact of a stream that a batch claims.
+  // The last fact of a stream that a batch covers.
   [[nodiscard]] std::int64_t written(std::int64_t stream) const;
 
-  // Once, after the last row.
+  // Call once, after the last row.
   [[nodiscard]] Verification finish(std::int64_t ledger_now_ms);
 
  private:
@@ -100,20 +99,20 @@ class Audit {
     std::string head;
   };
   struct Stream {
-    std::int64_t written = 0;   // the last fact that a batch claims
-    std::int64_t next_seq = 1;  // of the fact that should come next
-    // The hashes that the next fact may stand on: one; after a changed fact the one that it carries
-    // and the one it should; none after a missing fact.
+    std::int64_t written = 0;   // the last fact that a batch covers
+    std::int64_t next_seq = 1;  // expected number of the next fact
+    // The hashes that the next fact may build on: one; after a changed fact its stored hash and the
+    // correct one; none after a missing fact.
     std::vector<crypto::Sha256> before{crypto::Sha256{}};
-    std::string head;           // the hash that the last fact carries
-    std::deque<BatchEnd> ends;  // of batches whose last fact is still to come
+    std::string head;           // stored hash of the last fact
+    std::deque<BatchEnd> ends;  // batches whose last fact has not come yet
   };
   struct AllocationAudit {
     bool is_there = false;
     AllocationRow row;  // without its views
     std::string account_id;
     std::string state;
-    std::string posted_on;  // the account that its first posting names
+    std::string posted_on;  // account in its first posting
     bool has_open_lease = false;
     Credits issued = 0, available = 0, expired = 0, voided = 0;  // as posted
   };
@@ -123,13 +122,13 @@ class Audit {
     std::string account_id;
     std::string allocation_id;
     std::string key_id;
-    std::string posted_on;              // the allocation that its first posting names
+    std::string posted_on;              // allocation in its first posting
     Credits granted = 0, returned = 0;  // as posted
     Credits charged = 0;                // by facts
   };
   struct WindowAudit {
     Credits taken = 0;
-    Credits counted = 0;  // what leases carry
+    Credits counted = 0;  // sum over leases
   };
 
   void skip_to(Stream& stream, const FactRow& row);
@@ -147,14 +146,14 @@ class Audit {
   void problem(std::string sentence) { problems_.push_back(std::move(sentence)); }
 
   const Checkpoint* const earlier_;
-  std::map<std::int64_t, StreamHead> listed_;  // of the earlier checkpoint
+  std::map<std::int64_t, StreamHead> listed_;  // streams of the earlier checkpoint
   std::map<std::int64_t, Stream> streams_;
   std::map<std::string, AllocationAudit, std::less<>> allocations_;
   std::map<std::int64_t, LeaseAudit> leases_;
   std::map<std::tuple<std::string, std::string, std::int64_t>, WindowAudit> windows_;
   std::map<std::string, AccountSums, std::less<>> accounts_;
   std::vector<std::string> problems_;
-  std::string buffer_;  // scratch of fact_hash()
+  std::string buffer_;  // scratch buffer of fact_hash()
 };
 
 }  // namespace turnpike::ledger

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint32_t call_threads_max = 4;
 constexpr std::uint32_t call_queue_max = 1'024;
-constexpr std::int64_t fact_delay_ms = 200;  // of an uncharged fact, until it is in the books
+constexpr std::int64_t fact_delay_ms = 200;  // until an uncharged fact is in the books
 
 }  // namespace
 
@@ -32,7 +32,7 @@ Result<CallState, base::Error> PooledCalls::call(std::string_view account_id,
         deadline);
   };
   for (int look = 0;; ++look) {
-    // In this order: what is not settling any more has its fact.
+    // The order matters: once a call is no longer settling, its fact exists.
     if (unsettled_.is_settling(account_id, request_id)) return CallState{true, {}};
     auto reply = read();
     if (reply.outcome != runtime::PoolOutcome::done) {
@@ -41,7 +41,7 @@ Result<CallState, base::Error> PooledCalls::call(std::string_view account_id,
     }
     if (!reply.value->ok()) return std::move(*reply.value).error();
     if ((*reply.value)->has_value() || look > 0) return CallState{false, **std::move(reply.value)};
-    // Uncharged facts are written lazily: that of a call that has just ended may be on its way.
+    // Uncharged facts are written lazily: the fact of a call that just ended may still be missing.
     (void)runtime::sleep_until(deadline.earlier(runtime::Deadline::after_ms(fact_delay_ms)));
   }
 }

@@ -18,31 +18,31 @@ namespace turnpike::ledger {
 
 struct CallState {
   bool is_pending = false;
-  std::optional<CallRecord> record;  // nothing, and not pending: no such call of this account
+  std::optional<CallRecord> record;  // nullopt and not pending: the account has no such call
 };
 
 class Calls {
  public:
   virtual ~Calls() = default;
-  // Errors as of UsageStore.
+  // Errors: those of UsageStore.
   [[nodiscard]] virtual Result<CallState, base::Error> call(std::string_view account_id,
                                                             std::string_view request_id,
                                                             runtime::Deadline deadline) = 0;
 };
 
-// The calls that a ledger knows of and that are not in the books yet.
+// The calls that a ledger knows but that are not in the books yet.
 class Unsettled {
  public:
   virtual ~Unsettled() = default;
-  // The settlement of this message of the account was told as unknown, and still is.
+  // True if this message of the account was answered as unknown, and its outcome is still unknown.
   [[nodiscard]] virtual bool is_settling(std::string_view account_id,
                                          std::string_view message_id) const noexcept = 0;
 };
 
-// The Calls over the books and the ledger of this node.
+// Calls over the books and the ledger of this node.
 class PooledCalls final : public Calls {
  public:
-  // All outlive it.
+  // All arguments outlive it.
   PooledCalls(UsageStore& store, const Unsettled& unsettled, runtime::BlockingPool& pool);
 
   Result<CallState, base::Error> call(std::string_view account_id, std::string_view request_id,

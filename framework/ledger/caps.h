@@ -1,5 +1,5 @@
 // The windows of spend caps: UTC days and months. A capped key draws leases of its own, which end
-// with the day they count in, so a unit counts in the windows in which it was held.
+// with their day, so a unit counts in the windows in which it was held.
 //
 // Pure functions and values; safe on any Thread.
 #pragma once
@@ -14,7 +14,7 @@
 
 namespace turnpike::ledger {
 
-// The beginning of that day.
+// The beginning of the day, in ms since 1970.
 inline std::int64_t ms_of(std::chrono::sys_days day) noexcept {
   return std::chrono::milliseconds(day.time_since_epoch()).count();
 }
@@ -30,10 +30,10 @@ SpendWindow utc_month(std::int64_t at_ms) noexcept;
 struct CapRoom {
   std::string_view span;  // "day" or "month"
   Credits cap = 0;
-  Credits left = 0;  // not spent; held and leased units count as left
+  Credits left = 0;  // unspent; includes held and leased units
   std::int64_t resets_at_ms = 0;
   std::int64_t resets_in_ms = 0;
-  Credits free = 0;  // that a node can still lease: neither spent nor leased
+  Credits free = 0;  // neither spent nor leased: nodes may lease them
 };
 
 struct CapsOfKey {

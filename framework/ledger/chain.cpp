@@ -5,7 +5,7 @@ namespace {
 
 constexpr std::string_view fact_form = "turnpike.fact.1";
 
-// The fields' bytes, one after the other.
+// Concatenates the fields' bytes.
 class Bytes {
  public:
   explicit Bytes(std::string& out) : out_(out) {}

@@ -1,21 +1,21 @@
-// The hash chain of usage facts: THE ONE DEFINITION of what a fact's hash is.
+// The hash chain of usage facts: THE ONLY DEFINITION of a fact's hash.
 //
 //     fact.hash = lower-case hex of SHA-256(P || B)
 //
-//   P  32 bytes: the hash of the fact before it in its stream; zeros before a stream's first
+//   P  32 bytes: the hash of the preceding fact in its stream; zeros before a stream's first fact
 //   B  the text "turnpike.fact.1", which names this form; then every column of the row but `hash`,
-//      in the order of the table; then the rows of fact_share that belong to it: their number, and
-//      for each, ordered by lease, the lease and the units.
+//      in the order of the table; then the fact's rows of fact_share: their number, and for each,
+//      ordered by lease, the lease and the units.
 //        text    its length in 4 bytes, most significant first, and its bytes
 //        number  8 bytes, most significant first, two's complement
 //
-// A stream is what one committer writes in one life: one chain, numbered from 1 without a gap, in
-// batches; settle_batch.head is the hash of a batch's last fact. So the next fact reveals a fact
-// that was changed, removed or inserted, and the batches reveal facts that were cut off the end. A
-// signed checkpoint (checkpoint.h) reveals a chain of which both were cut off, or whose rest was
-// written anew. Charged and uncharged facts stand in the same chain.
+// A stream is what one committer writes during one process lifetime: one chain, numbered from 1
+// without a gap, in batches; settle_batch.head is the hash of a batch's last fact. The next fact
+// therefore reveals a changed, removed or inserted fact, and the batches reveal facts that were cut
+// off the end. A signed checkpoint (checkpoint.h) reveals a chain that lost both its end and the
+// batches, or whose end was rewritten. Charged and uncharged facts are in the same chain.
 //
-// A new form gets a new name and is told apart by it in front of `hash`.
+// A new form gets a new name, which is put in front of `hash`.
 //
 // Pure values and functions; safe on any Thread.
 #pragma once
@@ -30,7 +30,7 @@
 
 namespace turnpike::ledger {
 
-// One row of the table `fact` as it is stored, without its hash.
+// One stored row of the table `fact`, without its hash.
 struct FactRow {
   std::int64_t stream = 0;
   std::int64_t seq = 0;
@@ -51,17 +51,17 @@ struct FactRow {
   std::string_view outcome_reason;
   std::int64_t upstream_status = 0;
   std::int64_t upstream_ms = 0;
-  std::int64_t lease_id = 0;  // 0: nothing was charged; -1: several leases paid, see its shares
+  std::int64_t lease_id = 0;  // 0: not charged; -1: several leases paid, see its shares
 };
 
-// One row of `fact_share`: what one of several leases paid for a fact.
+// One row of `fact_share`: the part of a fact that one of several leases paid.
 struct FactShare {
   std::int64_t lease_id = 0;
   Credits units = 0;
 };
 
-// Every column, in the order of the table: all code that stores, reads or hashes a row uses this
-// list.
+// Visits every column, in the order of the table: all code that stores, reads or hashes a row uses
+// this list.
 template <class Row, class Visit>
 void each_column(Row& row, Visit&& visit) {
   visit(row.stream);
@@ -86,7 +86,7 @@ void each_column(Row& row, Visit&& visit) {
   visit(row.lease_id);
 }
 
-// Where a stream stands: the hash of its last fact and the number of the next.
+// The state of a stream: the hash of its last fact and the number of the next one.
 struct FactChain {
   std::int64_t stream = 0;
   std::int64_t next_seq = 1;
@@ -94,7 +94,7 @@ struct FactChain {
 };
 
 // REQUIRES: `shares` are ordered by lease, and empty unless several leases paid. `buffer` is
-// scratch that keeps its capacity from call to call.
+// scratch space that keeps its capacity from call to call.
 crypto::Sha256 fact_hash(const crypto::Sha256& previous, const FactRow& row,
                          std::span<const FactShare> shares, std::string& buffer);
 

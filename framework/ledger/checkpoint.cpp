@@ -41,7 +41,7 @@ json to_json(const Checkpoint& checkpoint) {
             {"voided", std::to_string(totals.voided)}}}};
 }
 
-// Reads fields of one object; anything missing or of another kind fails the whole.
+// Reads fields of one object; a missing field or one of another kind makes the whole read fail.
 class Fields {
  public:
   Fields(const json& object, bool& is_right) : object_(object), is_right_(is_right) {}
@@ -97,7 +97,7 @@ std::string write_checkpoint(const Checkpoint& checkpoint, const crypto::Ed25519
       {"checkpoint", object},
       {"publicKey", text_of(crypto::ed25519_public_key(seed))},
       {"signature", text_of(crypto::ed25519_sign(seed, *base::canonical_json(object)))}};
-  return *base::canonical_json(file) + "\n";  // digits, names and hashes are always UTF-8
+  return *base::canonical_json(file) + "\n";  // digits, names and hashes are always valid UTF-8
 }
 
 Result<Checkpoint, std::string> read_checkpoint(std::string_view text,

@@ -16,7 +16,7 @@ base::Error lease_lost() {
           "The Credits of this call were taken back before it ended; nothing was charged.", 1};
 }
 
-// What is on record of a call that was to be charged and could not be.
+// The uncharged fact of a call whose charge failed.
 UsageFact uncharged(UsageFact fact) {
   fact.charged = false;
   fact.outcome_reason = settlement_failed;
@@ -34,7 +34,7 @@ struct SettlementJob : runtime::GroupJob<Settlement> {
         fact(std::move(usage)),
         reply(std::move(kept)) {}
 
-  // A repeat of the call gets its reply.
+  // True if a repeat of the call gets its stored reply.
   [[nodiscard]] bool reply_is_kept() const noexcept {
     return reply != nullptr && reply->how != ReplyToKeep::How::too_large;
   }
@@ -42,7 +42,7 @@ struct SettlementJob : runtime::GroupJob<Settlement> {
     return {std::string(fact.view().account_id), std::string(fact.view().message_id), units};
   }
 
-  // What pays.
+  // The number of leases that pay.
   [[nodiscard]] std::size_t share_count() const noexcept {
     return draws_directly ? drawn.size() : Escrow::share_count(hold);
   }
@@ -57,8 +57,8 @@ struct SettlementJob : runtime::GroupJob<Settlement> {
   Hold hold;
   const Credits units;
   const OwnedFact fact;
-  const std::unique_ptr<const ReplyToKeep> reply;  // null: the call came without a key
-  bool draws_directly = false;                     // its lease was lost once: `drawn` pays
+  const std::unique_ptr<const ReplyToKeep> reply;  // null: the call has no Idempotency-Key
+  bool draws_directly = false;                     // the lease was lost once: `drawn` pays
   std::vector<LeaseShare> drawn;
 };
 
@@ -86,7 +86,7 @@ Committer::Committer(LedgerStore& store, Escrow& escrow, const LedgerSettings& s
                      .group_jobs_max = settings_.batch_max,
                      .idle_ms = facts_wait_ms,
                      .stop_ms = settings_.commit_budget_ms,
-                     // Calls wait for it, and it waits for the disk.
+                     // Calls wait for this Thread, which itself waits for the disk.
                      .on_thread = base::take_short_turns}) {}
 
 Committer::~Committer() = default;
@@ -100,7 +100,7 @@ Stored<Unit> Committer::start() {
   if (!notes) return notes.error();
   auto noted = unknown_calls_.start(*std::move(notes));
   if (!noted) return noted.error();
-  left_charged_ = *std::move(noted);  // or not charged: then there is nothing to give back
+  left_charged_ = *std::move(noted);  // those that were not charged need no correction
   is_writing_ = true;
   group_.start();
   return Unit{};
@@ -115,7 +115,7 @@ void Committer::stop() noexcept {
 }
 
 Settlement Committer::settle(Hold hold, OwnedFact fact, std::unique_ptr<const ReplyToKeep> reply) {
-  const runtime::CancelMask mask;  // from here the call is charged or told why not
+  const runtime::CancelMask mask;  // from here on the call is charged, or refused with a reason
   const auto job = std::make_shared<Job>(std::move(hold), std::move(fact), std::move(reply));
   const auto refused = [&](const SettlementRefused& why) {
     record(uncharged(job->fact.view()));
@@ -139,7 +139,7 @@ Settlement Committer::settle(Hold hold, OwnedFact fact, std::unique_ptr<const Re
   return answer;
 }
 
-// Before the committer can know that the call left.
+// Opened before the committer can learn that the caller left.
 void Committer::leaving(const Job& job) { unknown_calls_.open(job.call()); }
 
 void Committer::stays(const Job& job) { unknown_calls_.close(job.fact.view().message_id); }
@@ -161,7 +161,7 @@ void Committer::record(OwnedFact fact) noexcept {
 
 // ---- the committer Thread -----------------------------------------------------------------------
 
-// Half of what is in flight, or what comes within the batch's wait.
+// Waits for half of the calls in flight, or for the batch's wait time.
 runtime::Patience Committer::patience(std::size_t /*waiting*/, const runtime::LastGroup& /*last*/) {
   const auto half = std::min<std::int64_t>(settings_.batch_max, escrow_.holds_in_flight() / 2);
   return {static_cast<std::size_t>(std::max<std::int64_t>(1, half)),
@@ -172,8 +172,8 @@ void Committer::withdrawn(const Job& job) { return_drawn(job); }
 
 void Committer::left(const std::shared_ptr<Job>& job) { left_uncharged_.push_back(job); }
 
-// The call is charged. A caller that left as unknown can ask for it from now on; if no repeat will
-// ever get its reply, the charge is given back first.
+// The call is charged. A caller that left with "unknown" can query it from now on; if no repeat can
+// get its reply, the charge is given back first.
 void Committer::answer(Job& job, const Settled& settled, runtime::WakeBatch& wakes) {
   if (job.answer(settled, wakes)) return;
   if (job.reply_is_kept()) {
@@ -183,18 +183,18 @@ void Committer::answer(Job& job, const Settled& settled, runtime::WakeBatch& wak
   }
 }
 
-// Certainly not charged.
+// The call is definitely not charged.
 void Committer::refuse(const std::shared_ptr<Job>& job, const base::Error& error,
                        runtime::WakeBatch& wakes) {
   if (!job->answer(SettlementRefused{error}, wakes)) left(job);
 }
 
-// Gives back the charges of calls that were told that they are unknown.
+// Gives back the charges of calls that were answered as unknown.
 void Committer::between_groups() {
   while (!left_charged_.empty() && is_writing_) {
     const UnknownCall& call = left_charged_.back();
     const auto restored = store_.restore_credits(call.account_id, call.message_id, call.units);
-    if (!restored) {  // tried again after the next batch, or in 100 ms
+    if (!restored) {  // retried after the next batch, or in 100 ms
       sources_.log.write(Severity::error, "restore_failed", {{"reason", restored.error().text}});
       return;
     }
@@ -203,13 +203,13 @@ void Committer::between_groups() {
   }
 }
 
-// Their uncharged facts are written: what is left of what a call does for itself.
+// Their uncharged facts are written: does the rest of the work that a present caller does itself.
 void Committer::finish_left_uncharged() {
   for (const auto& job : left_uncharged_) {
     return_drawn(*job);
     if (job->reply != nullptr) {
       const auto freed = replays_->free(job->reply->key_digest, job->reply->request_id);
-      if (!freed) {  // then the claim ends by its own time
+      if (!freed) {  // the claim then ends by its own expiry
         sources_.log.write(Severity::error, "replay_failed", {{"reason", freed.error().text}});
       }
     }
@@ -231,10 +231,10 @@ void Committer::take_facts(std::size_t room) {
   facts_.erase(facts_.begin(), end);
 }
 
-// What one transaction writes, with the bytes that its entries refer to.
+// The contents of one transaction, and the storage that its entries refer to.
 struct Committer::Batch {
   std::vector<SettleEntry> entries;  // of jobs, group_facts_, left_uncharged_, in this order
-  std::vector<LeaseShare> shares;    // of all jobs, one after the other
+  std::vector<LeaseShare> shares;    // of all jobs, concatenated
   std::vector<UsageFact> failed;     // of left_uncharged_
 };
 
@@ -242,7 +242,7 @@ Committer::Batch Committer::batch_of(const Jobs& jobs) const {
   Batch batch;
   std::size_t share_count = 0;
   for (const auto& job : jobs) share_count += job->share_count();
-  batch.shares.reserve(share_count);  // entries refer to them, as to the next
+  batch.shares.reserve(share_count);  // entries hold pointers into these two vectors
   batch.failed.reserve(left_uncharged_.size());
   batch.entries.reserve(jobs.size() + group_facts_.size() + left_uncharged_.size());
   for (const auto& job : jobs) {
@@ -263,7 +263,7 @@ runtime::Committed Committer::write(Jobs& jobs) {
   const std::size_t room = settings_.batch_max - jobs.size();
   if (group_facts_.size() < room) take_facts(room - group_facts_.size());
   if (jobs.empty() && group_facts_.empty() && left_uncharged_.empty()) {
-    is_writing_ = true;  // nobody waits any more; the escrow's heartbeat tells when to try again
+    is_writing_ = true;  // nothing waits any more; the escrow's heartbeat says when to retry
     return runtime::Committed::done;
   }
   draw_directly(jobs);
@@ -293,7 +293,7 @@ runtime::Committed Committer::write(Jobs& jobs) {
   if (jobs.empty()) {  // uncharged facts alone are not worth waiting for
     dropped_.add(group_facts_.size());
     group_facts_.clear();
-    // Those were promised: until they are written, no new ones.
+    // Their callers rely on these facts, so no new calls until they are written.
     is_writing_ = left_uncharged_.empty();
   }
   return runtime::Committed::unavailable;
@@ -310,7 +310,7 @@ runtime::Committed Committer::outcome(Jobs& jobs) {
   return runtime::Committed::done;
 }
 
-// The batch has committed.
+// Answers all calls of a committed batch.
 void Committer::answer_all(Jobs& jobs) {
   batches_.add();
   settled_.add(jobs.size());
@@ -320,7 +320,7 @@ void Committer::answer_all(Jobs& jobs) {
     for (const auto& job : jobs) {
       Credits remaining = -1;
       if (job->draws_directly) {
-        Hold lost = std::move(job->hold);  // its units are another lease's; these are gone already
+        Hold lost = std::move(job->hold);  // another lease paid; these units are lost
       } else {
         remaining = Escrow::spend(job->hold, now_ns);
       }
@@ -331,8 +331,8 @@ void Committer::answer_all(Jobs& jobs) {
   finish_left_uncharged();
 }
 
-// Takes known messages and calls without their claim out and has calls of lost leases draw
-// directly; the rest is tried again.
+// Removes known messages and calls that lost their claim, lets calls of lost leases draw directly,
+// and retries the rest.
 void Committer::revise(Jobs& jobs, const SettleAnswer& answer) {
   const std::unordered_set<std::int64_t> lost(answer.lost_leases.begin(), answer.lost_leases.end());
   lost_.add(lost.size());
@@ -342,13 +342,13 @@ void Committer::revise(Jobs& jobs, const SettleAnswer& answer) {
   for (const RepeatedMessage& repeated : answer.repeated) {
     if (is_gone[repeated.entry]) continue;
     is_gone[repeated.entry] = true;
-    if (repeated.entry >= first_fact) continue;  // an uncharged fact of a known call: dropped
+    if (repeated.entry >= first_fact) continue;  // drops the uncharged fact of a known call
     const auto& job = jobs[repeated.entry];
     if (repeated.charged >= 0) {
       return_drawn(*job);
       this->answer(*job, {repeated.charged, -1}, wakes);
     } else {
-      group_.postpone(job);  // after the one it repeats
+      group_.postpone(job);  // retried after the call that it repeats
     }
   }
   for (const std::size_t entry : answer.lost_claims) {
@@ -379,14 +379,14 @@ void Committer::revise(Jobs& jobs, const SettleAnswer& answer) {
   std::erase_if(jobs, [&](const auto&) { return is_gone[entry++]; });
   std::erase_if(group_facts_, [&](const auto&) { return is_gone[entry++]; });
   std::erase_if(left_uncharged_, [&](const auto& job) {
-    const bool is_known = entry < is_gone.size() && is_gone[entry++];  // newer ones are at its end
+    const bool is_known = entry < is_gone.size() && is_gone[entry++];  // newer ones have no entry
     if (is_known) unknown_calls_.close(job->fact.view().message_id);
     return is_known;
   });
 }
 
-// Leases of the committer's own for the calls whose lease was lost. Those that find too little are
-// refused: certainly not charged.
+// Acquires leases of the committer's own for calls whose lease was lost. Calls that get too few
+// units are refused: definitely not charged.
 void Committer::draw_directly(Jobs& jobs) {
   std::vector<LeaseRequest> requests;
   Jobs drawing;
@@ -403,7 +403,7 @@ void Committer::draw_directly(Jobs& jobs) {
   if (requests.empty()) return;
   const auto answers = stream_->acquire(requests);
   for (std::size_t at = 0; answers && at < drawing.size(); ++at) {
-    for (const LeaseGrant& grant : (*answers)[at].grants) {  // the whole call's, or none
+    for (const LeaseGrant& grant : (*answers)[at].grants) {  // covers the whole call, or is empty
       drawing[at]->drawn.push_back({grant.lease_id, grant.epoch, grant.units});
     }
   }
@@ -415,8 +415,8 @@ void Committer::draw_directly(Jobs& jobs) {
   });
 }
 
-// What was drawn for a call that does not pay goes back by its units: other calls may have drawn
-// from the same lease. If that fails, the lease ends by its own time.
+// Returns a refused call's units individually, since other calls may have drawn from the same
+// lease. If that fails, the lease ends by its own expiry.
 void Committer::return_drawn(const Job& job) {
   if (job.draws_directly && !job.drawn.empty()) (void)stream_->give_back(job.drawn);
 }

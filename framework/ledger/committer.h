@@ -1,18 +1,18 @@
 // Committer: settlements, written in groups by a Thread of their own (runtime/group_commit.h). A
-// batch is closed at half of the calls in flight or after a fraction of a millisecond, written in
-// one transaction, and only then is every call in it answered.
+// batch is closed at half of the calls in flight or after a fraction of a millisecond and written
+// in one transaction; only then are its calls answered.
 //
-// Besides the failures that group_commit.h lists, these may happen, with these consequences:
-//   a message is known      it is answered with what it was charged then
+// Besides the failures in group_commit.h, these may occur:
+//   a message is known      the call is answered with its earlier charge
 //   a lease is lost         its calls are redone without it, drawing directly, or refused
-//   a claim is lost         its call is refused: another one has its Idempotency-Key now
-//   the store is broken     its calls are unknown, the process is asked to end
+//   a claim is lost         its call is refused: another call has its Idempotency-Key now
+//   the store is broken     its calls are unknown, and the process is asked to end
 //
-// A refused settlement leaves an uncharged fact. A call that left as unknown ends uncharged, unless
-// a repeat under its key gets the reply: its charge is given back by a correction, or its key
-// freed, here, since nobody else is left to do it (if the process dies: by the next process,
-// unknown_calls.h). Uncharged facts are written with the next batch, or after 100 ms when none
-// comes.
+// A refused settlement leaves an uncharged fact. A call that was answered as unknown ends
+// uncharged, unless a repeat under its key gets the reply: the committer gives its charge back by a
+// correction, or frees its key, since the caller has left (if the process dies, the next process
+// does so, unknown_calls.h). Uncharged facts are written with the next batch, or after 100 ms when
+// there is none.
 //
 // Owned by EscrowLedger. settle() and record() from fibers and plain Threads, the rest from a plain
 // Thread.
@@ -37,23 +37,23 @@ class Committer final : private runtime::GroupWriter<SettlementJob> {
  public:
   Committer(LedgerStore& store, Escrow& escrow, const LedgerSettings& settings,
             EscrowLedger::Sources sources);
-  ~Committer();  // without stop(): what is queued is not written
+  ~Committer();  // without stop(): queued settlements are not written
   Committer(const Committer&) = delete;
   Committer& operator=(const Committer&) = delete;
 
   [[nodiscard]] Stored<Unit> start();
-  void stop() noexcept;  // writes what is queued, within the commit budget
+  void stop() noexcept;  // writes queued settlements, within the commit budget
 
   Settlement settle(Hold hold, OwnedFact fact, std::unique_ptr<const ReplyToKeep> reply);
   void record(OwnedFact fact) noexcept;
-  // That settlement was told as unknown, and still is.
+  // True if that settlement was answered as unknown and its outcome is still unknown.
   [[nodiscard]] bool is_settling(std::string_view account_id, std::string_view message_id) const {
     return unknown_calls_.is_open(account_id, message_id);
   }
   [[nodiscard]] std::vector<OpenCall> unknown_calls(std::size_t most) const {
     return unknown_calls_.list(most);
   }
-  // The last transaction came to a definite end.
+  // True if the outcome of the last transaction is known.
   [[nodiscard]] bool available() const noexcept { return is_writing_.load(); }
 
  private:
@@ -95,14 +95,14 @@ class Committer final : private runtime::GroupWriter<SettlementJob> {
   std::unique_ptr<ReplayStore> replays_;
   std::mutex facts_mutex_;
   std::vector<OwnedFact> facts_;  // uncharged, waiting
-  // The writing Thread's.
-  std::int64_t number_ = 0;                // of the present group
-  std::vector<OwnedFact> group_facts_;     // uncharged, of the present group
-  Jobs left_uncharged_;                    // their callers were told `unknown`; not charged
-  std::vector<UnknownCall> left_charged_;  // the same, but charged: to be given back
+  // Members of the writing Thread.
+  std::int64_t number_ = 0;                // of the current group
+  std::vector<OwnedFact> group_facts_;     // uncharged, of the current group
+  Jobs left_uncharged_;                    // answered as unknown; not charged
+  std::vector<UnknownCall> left_charged_;  // answered as unknown, but charged: to be given back
   UnknownCalls unknown_calls_;
   std::atomic<bool> is_writing_ = false;
-  Group group_;  // ends first
+  Group group_;  // destroyed first
 };
 
 }  // namespace turnpike::ledger

@@ -1,10 +1,10 @@
-// Corrections: units given back for a call that was charged. The fact stays as it is; a correction
-// is a further record that names it, and an allocation of its own that carries the units. All
+// Corrections: units returned for a charged call. The fact stays unchanged; a correction is a
+// further record that names it, with an allocation of its own that carries the units. All
 // corrections of one message together never exceed its charge, whoever makes them and on however
 // many nodes.
 //
-// A correction is named by the account and the idempotency key it was asked for with: the same
-// request under the same key is answered with the first receipt, another one is refused.
+// A correction is identified by the account and its idempotency key: the same request under the
+// same key gets the first receipt again, a different one is refused.
 //
 // CorrectionStore is a port (storage/ implements it). Safe for concurrent use from the blocking
 // pool and plain Threads; blocks.
@@ -24,18 +24,18 @@
 
 namespace turnpike::ledger {
 
-// Why the units go back: the charge stands but is made good, or it should not have been made.
+// Why the units are returned: as compensation for a valid charge, or because the charge was wrong.
 enum class CorrectionKind : std::uint8_t { refund, voiding };
 std::string_view name_of(CorrectionKind kind) noexcept;  // "refund", "void"
 std::optional<CorrectionKind> correction_kind(std::string_view name) noexcept;
 
 struct CorrectionRequest {
   std::string account_id;
-  std::string message_id;  // of the call that was charged
+  std::string message_id;  // of the charged call
   CorrectionKind kind = CorrectionKind::refund;
   Credits units = 0;
   std::string reason;
-  std::string reference;  // the operator's own, such as a ticket; empty: none
+  std::string reference;  // the operator's reference, such as a ticket; empty: none
   std::string idempotency_key;
   std::string operator_id;
 };
@@ -48,35 +48,35 @@ struct Correction {
   std::string reason;
   std::string reference;
   std::string allocation_id;
-  std::string operator_id;  // who made it first
+  std::string operator_id;  // the operator who made it first
   std::int64_t recorded_at_ms = 0;
-  bool is_repeat = false;  // it was recorded before: nothing was done now
+  bool is_repeat = false;  // recorded earlier: nothing was done now
 
-  // Whether the request asks for this correction, even if another operator sent it.
+  // True if the request asks for this correction, even if another operator sent it.
   [[nodiscard]] bool answers(const CorrectionRequest& request) const noexcept {
     return message_id == request.message_id && kind == request.kind && units == request.units &&
            reason == request.reason && reference == request.reference;
   }
 };
 
-// Units given back live as long as those that were spent would have, but never so short that they
-// cannot be used.
+// Returned units expire when the spent ones would have, but at least this much later, so that they
+// can be used.
 inline constexpr std::int64_t correction_valid_ms_min = 90ll * 24 * 60 * 60 * 1000;
 constexpr std::int64_t correction_expiry_ms(std::int64_t original_expires_at_ms,
                                             std::int64_t now_ms) noexcept {
   return std::max(original_expires_at_ms, now_ms + correction_valid_ms_min);
 }
 
-// A correction as operators look at it.
+// A correction as shown to operators.
 struct MadeCorrection {
   Correction made;
   std::string account_id;
-  std::string operator_name;  // empty: it is not known by a name
+  std::string operator_name;  // empty: unknown
 };
 
 struct CorrectionQuery {
-  // Those made before it: the last one of the page before.
-  std::int64_t before_recorded_at_ms = 0;  // 0: from the newest
+  // Cursor: corrections made before this one, the last one of the previous page.
+  std::int64_t before_recorded_at_ms = 0;  // 0: start at the newest
   std::string before_id = {};
   std::uint32_t limit = 25;
 };
@@ -87,9 +87,10 @@ class CorrectionStore {
   // Of all accounts, newest first. billing.ledger_unavailable, account.read_failed.
   [[nodiscard]] virtual Result<std::vector<MadeCorrection>, base::Error> list(
       const CorrectionQuery& query) = 0;
-  // Durable when it returns. Errors: billing.message_not_found (no such fact of this account),
+  // Durable when it returns. Errors: billing.message_not_found (the account has no such fact),
   // billing.correction_exceeds_charge, idempotency.conflict, request.malformed (units),
-  // billing.ledger_unavailable (nothing was recorded, or it is not known: repeat it).
+  // billing.ledger_unavailable (nothing was recorded, or the outcome is unknown: repeat the
+  // request).
   [[nodiscard]] virtual Result<Correction, base::Error> correct(
       const CorrectionRequest& request) = 0;
 };

@@ -23,13 +23,13 @@ struct Drawable {
 // Soonest expiry first; ties: the oldest first, then by id.
 bool drawn_before(const Drawable& left, const Drawable& right) noexcept;
 
-// The sum of the calls, in their order, that `reach` pays whole. A call that it does not pay gets
-// nothing, so that no node keeps a part that another one misses.
+// The sum of the calls, in their order, that `reach` pays in full. A call that cannot be paid in
+// full gets nothing, so that no node holds a part that another node lacks.
 Credits whole_calls(std::span<const Credits> calls, Credits reach) noexcept;
 
-// Units to lease: what calls wait for, as far as there is; beyond that what is wanted, but never
-// more than a quarter of what remains, so that the last units of an account stay within reach of
-// every node.
+// Units to lease: those that calls wait for, as far as available; beyond that up to `wanted`, but
+// at most a quarter of the remainder, so that the last units of an account stay available to every
+// node.
 Credits lease_units(Credits needed, Credits wanted, Credits remaining) noexcept;
 
 struct Draw {
@@ -40,7 +40,7 @@ struct Draw {
 // REQUIRES: `drawables` is sorted by drawn_before().
 std::vector<Draw> plan_draws(std::span<const Drawable> drawables, Credits units);
 
-// The size of a lease by the account's rate: `lease_ms` of it, and at least eight calls as asked.
+// The size of a lease by the account's rate: spending of `lease_ms`, and at least eight calls.
 Credits wanted_units(Credits call_units, Credits spent, std::int64_t spent_in_ms,
                      std::int64_t lease_ms) noexcept;
 

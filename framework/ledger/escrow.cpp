@@ -13,14 +13,14 @@ namespace turnpike::ledger {
 namespace {
 
 constexpr std::int64_t ns_per_ms = 1'000'000;
-constexpr std::int64_t call_max_ms = 15 * 60 * 1000;  // a hold without a nearer end counts as this
-constexpr std::int64_t recall_polls = 6;   // within the time a call waits for recalled units
-constexpr std::int64_t scarce_ms = 1'000;  // after a recall
+constexpr std::int64_t call_max_ms = 15 * 60 * 1000;  // assumed end of a hold with a later deadline
+constexpr std::int64_t recall_polls = 6;   // polls while a call waits for recalled units
+constexpr std::int64_t scarce_ms = 1'000;  // time after a recall with minimal leases
 constexpr std::int64_t balance_known_ms = 10'000;
 constexpr std::int64_t clock_jump_max_ms = 5 * 60 * 1000;
-constexpr std::int64_t clock_margin_ms = 5'000;  // between our clock and the database's
+constexpr std::int64_t clock_margin_ms = 5'000;  // between this clock and the database's
 constexpr std::size_t asks_max = 1 << 20;
-constexpr std::size_t returns_max = 500;  // in one transaction
+constexpr std::size_t returns_max = 500;  // per transaction
 
 base::Error stopping() {
   return {base::ErrorCode::gateway_stopping, "The gateway is stopping; nothing was charged.", 1};
@@ -46,10 +46,10 @@ base::Error capped(const CapRoom& room) {
           std::max(1u, seconds)};
 }
 
-// Why a call cannot be paid, or nothing: the units are there, but others have reserved them.
+// The reason why a call cannot be paid; nullopt: the units exist, but others have reserved them.
 std::optional<base::Error> refusal(Credits units, const Shortage& shortage) {
   if (units > shortage.reach) return exhausted();
-  const CapRoom* binding = nullptr;  // the cap that is open again last
+  const CapRoom* binding = nullptr;  // the cap that opens last
   for (const CapRoom& room : shortage.caps) {
     if (units > room.left) binding = &room;
   }
@@ -62,7 +62,7 @@ bool usable(const Lease& lease, std::int64_t settle_by_ns, std::int64_t now_ns) 
          settle_by_ns <= lease.settle_until_ns;
 }
 
-// Whether holds may be taken from it, now or once it is renewed.
+// True if the lease can give holds, now or once it is renewed.
 bool lasts(const Lease& lease, std::int64_t now_ns) noexcept {
   const bool is_bounded = lease.renew_at_ns == std::numeric_limits<std::int64_t>::max();
   return !lease.is_lost && !lease.is_withdrawn && (!is_bounded || now_ns < lease.hold_until_ns);
@@ -114,7 +114,7 @@ Escrow::~Escrow() {
 void Escrow::start() {
   leases_ = store_.open_leases();
   is_reachable_ = true;
-  beat();  // from here on the clock is compared with what it was
+  beat();  // the clock jump check compares with this beat
   thread_ = std::thread([this] { run(); });
 }
 
@@ -126,11 +126,11 @@ void Escrow::stop() noexcept {
 }
 
 const std::shared_ptr<Shard>& Escrow::shard_of(std::string_view account_id) const noexcept {
-  // By other bits than those that find it in the shard.
+  // Uses other hash bits than the map within the shard.
   return shards_[(Shard::Hash{}(account_id) >> 16) % shard_count];
 }
 
-// REQUIRES: the shard's lock, as the next.
+// REQUIRES: the shard's lock, as does payer_in().
 PayerEscrow* Escrow::find_payer(Shard& shard, const Payer& payer) {
   const auto found = shard.accounts.find(payer.account_id);
   if (found == shard.accounts.end()) return nullptr;
@@ -194,7 +194,7 @@ Result<Hold, base::Error> Escrow::hold(const Payer& payer, Credits units, runtim
   }
   const auto wait_until = until.earlier(runtime::Deadline::after_ms(settings_.commit_budget_ms));
   if (waiter->answer.wait(wait_until) == runtime::Wake::ready) return waiter->answer.take();
-  return ledger_unavailable();  // an answer that comes later gives its units back with the waiter
+  return ledger_unavailable();  // a later answer returns its units when the waiter is destroyed
 }
 
 // REQUIRES: the shard's lock.
@@ -233,7 +233,7 @@ std::optional<Hold> Escrow::take(PayerEscrow& payer, Credits units, std::int64_t
   return hold;
 }
 
-// REQUIRES: the shard's lock. Asking twice is asking once.
+// REQUIRES: the shard's lock. A second request while one is queued has no effect.
 bool Escrow::ask(const std::shared_ptr<Shard>& shard, PayerEscrow& payer) {
   if (payer.is_early) {
     payer.is_early = false;
@@ -243,7 +243,8 @@ bool Escrow::ask(const std::shared_ptr<Shard>& shard, PayerEscrow& payer) {
   return payer.is_asking;
 }
 
-// REQUIRES: the shard's lock. Before anybody has to wait: many such payers share one transaction.
+// REQUIRES: the shard's lock. Requests units before a call has to wait: many such payers share one
+// transaction.
 void Escrow::ask_early(const std::shared_ptr<Shard>& shard, PayerEscrow& payer) {
   if (payer.is_asking) return;
   payer.is_asking = payer.is_early = true;
@@ -251,7 +252,7 @@ void Escrow::ask_early(const std::shared_ptr<Shard>& shard, PayerEscrow& payer) 
   early_.push_back({shard, &payer});
 }
 
-// In the place of the empty ones.
+// Replaces the empty asks.
 void Escrow::take_early(Asks& asks) {
   std::erase_if(asks, [](const Ask& ask) { return ask.payer == nullptr; });
   const std::lock_guard lock(early_mutex_);
@@ -306,8 +307,7 @@ std::int64_t Escrow::holds_in_flight() const noexcept {
   return holds;
 }
 
-// ---- the escrow Thread
-// ----------------------------------------------------------------------------
+// ---- the escrow Thread --------------------------------------------------------------------------
 
 void Escrow::run() {
   base::name_this_thread("escrow");
@@ -356,7 +356,7 @@ void Escrow::answer(Asks& asks) {
     fail(asks, answers.error());
   } else {
     believe(asked_ns);
-    Waiters served;  // ends last: an answer whose waiter has left gives its units back in the lock
+    Waiters served;  // destroyed last: a gone waiter's answer returns units under the lock
     runtime::WakeBatch wakes;
     for (std::size_t at = 0; at < asks.size(); ++at) {
       const std::lock_guard lock(asks[at].shard->mutex);
@@ -368,7 +368,7 @@ void Escrow::answer(Asks& asks) {
   give_back(surplus);
 }
 
-// Units of a commit that is unknown are not counted: they return when the lease is closed.
+// Units of a commit of unknown outcome are not counted: they return when the lease is closed.
 void Escrow::fail(const Asks& asks, const StoreFailure& failure) {
   is_reachable_ = false;
   report("lease_failed", failure);
@@ -411,7 +411,7 @@ LeaseRequest Escrow::request_of(const Ask& ask, std::int64_t now_ns,
   payer.spent_since_ns = now_ns;
   const bool is_scarce = now_ns < payer.scarce_until_ns;
   request.wanted = is_scarce ? 0 : std::max<Credits>(0, needed + wanted - request.free);
-  // The rate has fallen: what is far beyond it goes back, the units that expire last first.
+  // The rate has fallen: units far beyond it are returned, those that expire last first.
   Credits beyond = request.free > needed + 2 * wanted ? request.free - needed - wanted : 0;
   request.free -= beyond;
   for (auto at = payer.leases.rbegin(); at != payer.leases.rend() && beyond > 0; ++at) {
@@ -472,7 +472,8 @@ void Escrow::add(const Ask& ask, const LeaseAnswer& answer, std::int64_t asked_n
   }
 }
 
-// REQUIRES: the shard's lock. `surplus` is on its way back: in memory no longer, and not yet there.
+// REQUIRES: the shard's lock. `surplus` is being returned: it is no longer in memory, and not yet
+// in the store.
 void Escrow::note_balance(const Ask& ask, const LeaseAnswer& answer,
                           std::span<const Unheld> surplus, std::int64_t asked_ns) {
   AccountEscrow& account = *ask.payer->account;
@@ -488,8 +489,8 @@ void Escrow::note_balance(const Ask& ask, const LeaseAnswer& answer,
   account.balance_until_ns = asked_ns + balance_known_ms * ns_per_ms;
 }
 
-// REQUIRES: the shard's lock. Every waiter that was part of the request gets its answer, or waits
-// on for units that were recalled.
+// REQUIRES: the shard's lock. Every waiter that was part of the request gets its answer, or
+// continues to wait for recalled units.
 void Escrow::serve(const Ask& ask, const LeaseAnswer& answer, Waiters& served,
                    runtime::WakeBatch& wakes) {
   PayerEscrow& payer = *ask.payer;
@@ -524,10 +525,10 @@ void Escrow::serve(const Ask& ask, const LeaseAnswer& answer, Waiters& served,
   recalled_.push_back(ask);
 }
 
-// REQUIRES: the shard's lock. False: the units exist, and others may give them back in time.
+// REQUIRES: the shard's lock. False: the units exist, and other nodes may return them in time.
 bool Escrow::refuse_or_wait(PayerEscrow& payer, HoldWaiter& waiter, const LeaseAnswer& answer,
                             std::int64_t now_ns, runtime::WakeBatch& wakes) const {
-  // Without a shortage the call was paid for, from a lease that ended meanwhile: asked for again.
+  // No shortage means that a lease ended that had paid for the call: the units are requested again.
   auto error = answer.shortage ? refusal(waiter.units, *answer.shortage) : std::nullopt;
   if (!error) {
     if (waiter.give_up_at_ns == 0) {
@@ -546,7 +547,7 @@ bool Escrow::refuse_or_wait(PayerEscrow& payer, HoldWaiter& waiter, const LeaseA
 }
 
 void Escrow::refuse(const Ask& ask, const base::Error& error) {
-  Waiters refused;  // ends after the lock: a waiter may be the last to know its answer
+  Waiters refused;  // destroyed after the lock: a waiter may hold the last reference to its answer
   runtime::WakeBatch wakes;
   const std::lock_guard lock(ask.shard->mutex);
   ask.payer->is_asking = ask.payer->is_early = false;
@@ -555,8 +556,7 @@ void Escrow::refuse(const Ask& ask, const base::Error& error) {
   ask.payer->waiters.clear();
 }
 
-// ---- the heartbeat
-// ----------------------------------------------------------------------------
+// ---- the heartbeat ------------------------------------------------------------------------------
 
 void Escrow::beat() {
   const std::int64_t began_ns = runtime::now_ns();
@@ -590,13 +590,13 @@ void Escrow::beat() {
   close(idle);
 }
 
-// The store answered a question asked at that moment.
+// The store answered a request made at `asked_ns`.
 void Escrow::believe(std::int64_t asked_ns) noexcept {
   believed_until_ns_ =
       asked_ns + std::max(settings_.believed_ms, 2 * settings_.heartbeat_ms) * ns_per_ms;
 }
 
-// Gives back what is not held of accounts that others need units of, and of voided allocations.
+// Returns the unheld units of recalled accounts and of voided allocations.
 void Escrow::heed(const Tended& tended, std::int64_t now_ns) {
   std::vector<Unheld> unheld;
   const auto empty = [&](const std::shared_ptr<Lease>& lease) {
@@ -629,14 +629,13 @@ void Escrow::heed(const Tended& tended, std::int64_t now_ns) {
       is_known = lease->is_withdrawn = true;
       empty(lease);
     }
-    if (!is_known) unknown.push_back(withdrawal.lease);  // nobody here holds any of it
+    if (!is_known) unknown.push_back(withdrawal.lease);  // not in memory: no unit is held here
   }
   give_back(unheld);
   close(unknown);
 }
 
-// Takes leases that nobody holds and that are idle or too old out of memory, and forgets accounts
-// that have none left.
+// Removes unheld leases that are idle or too old from memory, and accounts without leases.
 void Escrow::collect_idle(std::size_t index, std::int64_t now_ns, std::vector<LeaseReturn>& idle) {
   Shard& shard = *shards_[index];
   const std::lock_guard lock(shard.mutex);
@@ -649,7 +648,7 @@ void Escrow::collect_idle(std::size_t index, std::int64_t now_ns, std::vector<Le
   });
 }
 
-// Whether the payer may be forgotten.
+// Returns whether the payer may be removed.
 bool Escrow::collect_idle(PayerEscrow& payer, std::int64_t now_ns,
                           std::vector<LeaseReturn>& idle) const {
   if (payer.is_asking) return false;
@@ -670,12 +669,12 @@ void Escrow::close(std::span<const LeaseReturn> leases) {
     const auto some = leases.first(std::min(leases.size(), returns_max));
     leases = leases.subspan(some.size());
     const auto closed = leases_->close(some);
-    if (!closed) report("lease_return_failed", closed.error());  // they end by their own time
+    if (!closed) report("lease_return_failed", closed.error());  // they end by their own expiry
   }
 }
 
-// The units are out of memory already. If the store did not take them, they return when their
-// lease is closed.
+// The units are no longer in memory. If the store did not accept them, they return when their lease
+// is closed.
 void Escrow::give_back(std::span<const Unheld> unheld) {
   if (unheld.empty()) return;
   std::vector<LeaseShare> shares;

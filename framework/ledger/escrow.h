@@ -1,14 +1,14 @@
-// Escrow: the node's leases in memory, and the Thread that keeps them: it draws leases for accounts
-// whose calls wait, renews those in use, returns idle ones, and beats every 250 ms. hold() takes
-// units under one short lock and writes nothing; a call that finds too few waits for the escrow
-// Thread, which draws for all waiting accounts in one transaction.
+// Escrow: the node's leases in memory, and the Thread that maintains them: it draws leases for
+// accounts with waiting calls, renews used ones, returns idle ones, and beats every 250 ms. hold()
+// takes units under one short lock and writes nothing; a call that finds too few waits for the
+// escrow Thread, which draws for all waiting accounts in one transaction.
 //
-// A hold may rely on this: its call ends before others may reclaim the lease (CLOCK_BOOTTIME, from
-// before the lease was asked for), and no new hold is taken once the allocation has expired, is
-// being voided, or a capped key's day is over.
+// Guarantees of a hold: its call ends before other nodes may reclaim the lease (on CLOCK_BOOTTIME,
+// counted from before the lease was requested), and no new hold is taken once the allocation has
+// expired, is being voided, or a capped key's day is over.
 //
-// A low balance: when what is not leased does not pay a call, the store recalls what other nodes
-// do not hold, and the call waits for it, for a moment. So several nodes spend an account to
+// A low balance: when the unleased units do not pay a call, the store recalls the units that other
+// nodes do not hold, and the call waits a moment for them. Several nodes thus spend an account to
 // exactly zero, and 402 means that it is spent.
 //
 // Owned by EscrowLedger. hold() may be called from fibers and plain Threads; start(), stop() and
@@ -54,63 +54,63 @@ class Lease {
         allocation_id(grant.allocation_id),
         key_id(std::move(key)) {}
 
-  // First what every call touches, side by side.
+  // Members that every call uses come first, adjacent in memory.
   Credits free = 0;                // may be held
   Credits held = 0;                // of calls in flight
-  std::int64_t hold_until_ns = 0;  // on CLOCK_BOOTTIME, as the next
+  std::int64_t hold_until_ns = 0;  // on CLOCK_BOOTTIME, as is settle_until_ns
   std::int64_t settle_until_ns = 0;
   bool is_withdrawn = false;  // its allocation is being voided
-  bool is_doubtful = false;   // the books may know of more units: closed as soon as none is held
-  bool is_lost = false;       // no longer ours: what comes back is not counted
-  const std::shared_ptr<Shard> shard;  // keeps the mutex as long as a hold lives
-  AccountEscrow* const account;        // stays as long as any of it is held
+  bool is_doubtful = false;   // the books may have more units: closed once none is held
+  bool is_lost = false;       // no longer ours: returned units are not counted
+  const std::shared_ptr<Shard> shard;  // keeps the mutex alive as long as a hold
+  AccountEscrow* const account;        // valid while a unit is held
   const std::int64_t id;
   const std::int64_t epoch;
-  const std::int64_t expires_at_ms;  // of the allocation; with the next two: the order of drawing
+  const std::int64_t expires_at_ms;  // of the allocation; first key of the draw order
   const std::int64_t created_at_ms;
   const std::string allocation_id;
-  const std::string key_id;      // of a capped key; empty: the account's
-  std::int64_t renew_at_ns = 0;  // from then on more time is asked for; never, when there is none
+  const std::string key_id;      // capped key; empty: the account's own lease
+  std::int64_t renew_at_ns = 0;  // time to request a renewal; max: never
 };
 
 // A call that waits for units.
 struct HoldWaiter {
   Credits units = 0;
   std::int64_t settle_by_ns = 0;
-  bool is_asked = false;           // its units are part of the request under way
-  std::int64_t give_up_at_ns = 0;  // units that others have reserved are recalled until then
+  bool is_asked = false;           // part of the request in progress
+  std::int64_t give_up_at_ns = 0;  // end of the wait for recalled units
   runtime::OneShot<Result<Hold, base::Error>> answer;
 };
 
 // The units that the node has for one payer: an account, or a capped key of it.
 struct PayerEscrow {
-  // First what every call touches, side by side.
-  std::vector<std::shared_ptr<Lease>> leases;  // in the order of drawing
+  // Members that every call uses come first, adjacent in memory.
+  std::vector<std::shared_ptr<Lease>> leases;  // in draw order
   std::vector<std::shared_ptr<HoldWaiter>> waiters;
   Credits call_units = 1;  // of the last hold
   Credits spent = 0;       // since the last lease
   std::int64_t last_hold_ns = 0;
-  Credits low_water = 0;             // below this a lease is asked for before a call has to wait
-  std::int64_t renew_at_ns = 0;      // and from then on; the earliest of the leases
-  bool is_asking = false;            // queued for the escrow Thread, which then owns the next step
-  bool is_early = false;             // and nobody waits for it
-  AccountEscrow* account = nullptr;  // of which it is a part
+  Credits low_water = 0;             // below this, units are requested before a call has to wait
+  std::int64_t renew_at_ns = 0;      // or from this time on: the earliest of the leases' times
+  bool is_asking = false;            // queued for the escrow Thread, which then does the next step
+  bool is_early = false;             // queued early: no call waits
+  AccountEscrow* account = nullptr;  // the account it belongs to
   std::string account_id;
   std::string key_id;
   std::int64_t spent_since_ns = 0;
-  std::int64_t scarce_until_ns = 0;   // units were recalled: no more than calls need is leased
-  std::int64_t refused_until_ns = 0;  // a refusal is not asked for again before
+  std::int64_t scarce_until_ns = 0;   // recalled: lease only what calls need
+  std::int64_t refused_until_ns = 0;  // until then refusals are repeated without asking
   Credits refused_units = 0;
-  Shortage shortage;  // what there was then
+  Shortage shortage;  // at the refusal
 };
 
 struct AccountEscrow {
-  // The Credits that the account had left when leases were last drawn for it, less those that were
-  // charged here since. Grants and charges on other nodes show the next time.
+  // The account's remaining Credits when leases were last drawn for it, less charges on this node
+  // since. Grants, and charges on other nodes, show at the next draw.
   Credits balance = 0;
-  std::int64_t balance_until_ns = 0;  // too old from then on
+  std::int64_t balance_until_ns = 0;  // outdated after this time
   PayerEscrow own;
-  std::map<std::string, PayerEscrow, std::less<>> keys;  // capped ones
+  std::map<std::string, PayerEscrow, std::less<>> keys;  // of capped keys
 };
 
 struct Shard {
@@ -121,37 +121,37 @@ struct Shard {
     }
   };
   std::mutex mutex;
-  // By the id in them. By pointer, since asks refer to their payers.
+  // Keyed by the account's own id string. By pointer, since asks refer to their payers.
   base::FlatMap<std::string_view, std::unique_ptr<AccountEscrow>, Hash> accounts;
   std::atomic<std::int64_t> holds = 0;  // in flight; written under the mutex
 };
 
 class Escrow {
  public:
-  // `restored` is called once the books turn out to be those of a backup.
+  // `restored` is called when the books turn out to be from a restored backup.
   Escrow(LedgerStore& store, const LedgerSettings& settings, base::Log& log,
          std::function<void(std::string_view reason)> restored);
-  ~Escrow();  // without stop(): writes nothing more
+  ~Escrow();  // without stop(): writes nothing
   Escrow(const Escrow&) = delete;
   Escrow& operator=(const Escrow&) = delete;
 
   void start();          // REQUIRES: the store is started
-  void stop() noexcept;  // returns the leases that nobody holds
+  void stop() noexcept;  // returns the unheld leases
 
   Result<Hold, base::Error> hold(const Payer& payer, Credits units, runtime::Deadline until);
-  // The units of the hold are charged: they do not return to the lease. What the account has left
-  // then, -1 where that was read too long ago.
+  // Charges the units of the hold, so that they do not return to the lease. Returns the account's
+  // remaining balance; -1: the last known one is outdated.
   static Credits spend(Hold& hold, std::int64_t now_ns) noexcept;
-  // How many leases pay, and which.
+  // The number of leases that pay, and their shares.
   static std::size_t share_count(const Hold& hold) noexcept;
   static void append_shares(const Hold& hold, std::vector<LeaseShare>& to);
   // The capped key that pays; empty: none.
   static std::string capped_key(const Hold& hold);
-  // The store says that the lease is no longer ours.
+  // The store reported that the lease is no longer ours.
   static void lose(const Hold& hold, std::int64_t lease_id) noexcept;
 
   [[nodiscard]] std::int64_t holds_in_flight() const noexcept;
-  // The store answered, and not too long ago: a link that is silent counts as cut.
+  // True if the store answered recently: a silent connection counts as lost.
   [[nodiscard]] bool available(std::int64_t now_ns = runtime::now_ns()) const noexcept {
     return is_reachable_.load() && now_ns < believed_until_ns_.load();
   }
@@ -162,10 +162,10 @@ class Escrow {
   using Waiters = std::vector<std::shared_ptr<HoldWaiter>>;
   struct Ask {
     std::shared_ptr<Shard> shard;
-    PayerEscrow* payer = nullptr;  // stays while is_asking
+    PayerEscrow* payer = nullptr;  // valid while is_asking
   };
   using Asks = std::vector<Ask>;
-  struct Unheld {  // taken out of a lease in memory, to be given back
+  struct Unheld {  // taken out of a lease in memory, to be returned
     std::shared_ptr<Lease> lease;
     Credits units = 0;
   };
@@ -210,16 +210,16 @@ class Escrow {
   const std::function<void(std::string_view)> restored_;
   std::unique_ptr<LeaseStore> leases_;
   std::array<std::shared_ptr<Shard>, shard_count> shards_;
-  runtime::BatchQueue<Ask> asks_;  // an empty one says that somebody waits for an early one
+  runtime::BatchQueue<Ask> asks_;  // an empty ask announces that a call waits for an early one
   std::mutex early_mutex_;
-  Asks early_;  // taken along with the next of the others, or at the next heartbeat
+  Asks early_;  // processed with the next asks, or at the next heartbeat
   std::atomic<bool> is_reachable_ = false;
   std::atomic<std::int64_t> believed_until_ns_ = 0;
   std::atomic<bool> is_paused_ = false;
   std::atomic<bool> is_alone_ = false;
   std::atomic<bool> is_stopping_ = false;
   std::atomic<bool> returns_leases_ = false;
-  Asks recalled_;  // the escrow Thread's: payers whose calls wait for others to give units back
+  Asks recalled_;  // of the escrow Thread: payers whose calls wait for recalled units
   std::int64_t next_poll_ns_ = 0;
   std::size_t next_shard_ = 0;
   std::optional<std::int64_t> wall_offset_ms_;  // ledger time minus CLOCK_BOOTTIME

@@ -26,11 +26,12 @@ struct EscrowLedger::Machine {
   const Sources sources;
   const runtime::PoolUser balance_user;
   const runtime::PoolUser replay_user;
-  std::unique_ptr<ReplayStore> replays;  // from start() on
+  std::unique_ptr<ReplayStore> replays;  // set by start()
   Escrow escrow;
-  Committer committer;  // ends before the escrow
+  Committer committer;  // destroyed before the escrow
 
-  // Runs `work` on the store to its end: a claim that nobody waits for would block its key.
+  // Runs `work` on the store to its end, even if the caller leaves: an ownerless claim would block
+  // its key.
   template <class T, class F>
   Result<T, base::Error> replay(F&& work) {
     std::optional<Stored<T>> done;
@@ -91,7 +92,7 @@ std::vector<OpenCall> EscrowLedger::unknown_calls(std::size_t most) const {
 }
 
 Result<ClaimAnswer, base::Error> EscrowLedger::claim(const Claim& claim) {
-  if (!health().available) return ledger_unavailable();  // at once, as every priced call
+  if (!health().available) return ledger_unavailable();  // fails at once, as every priced call does
   auto answer = machine_->replay<ClaimAnswer>([&](ReplayStore& store) {
     auto claimed = store.claim(claim);
     if (!claimed && claimed.error().kind == StoreFailure::Kind::unknown) {
@@ -117,7 +118,7 @@ void EscrowLedger::free(const Claim& claim) noexcept {
       [&](ReplayStore& store) { return store.free(claim.key_digest, claim.request_id); });
 }
 
-// The hold gives its units back when it ends here.
+// Destroying `hold` here returns its units.
 void EscrowLedger::release([[maybe_unused]] Hold hold, OwnedFact fact) noexcept {
   machine_->committer.record(std::move(fact));
 }

@@ -1,11 +1,10 @@
-// EscrowLedger: the Ledger, and the Replays beside it. Holds come from leases in memory,
-// settlements leave in groups. It runs two Threads of its own, since both block on the store: the
-// committer (settlements) and the escrow (leases, heartbeat, recovery). See books.h for the life of
-// a hold.
+// EscrowLedger: the Ledger, and its Replays. Holds come from leases in memory, settlements are
+// written in groups. It runs two Threads of its own, since both block on the store: the committer
+// (settlements) and the escrow (leases, heartbeat, recovery). See books.h for the life of a hold.
 //
-// Owned by app/. start() before the first call, stop() after the last: stop() settles what is
-// queued and returns the leases. Destroyed without stop() it behaves as a crashed process would,
-// which tests use: nothing more is written.
+// Owned by app/. start() before the first call, stop() after the last: stop() settles the queue and
+// returns the leases. Destroyed without stop() it behaves like a crashed process, which tests use:
+// nothing more is written.
 #pragma once
 
 #include <cstdint>
@@ -25,32 +24,32 @@
 
 namespace turnpike::ledger {
 
-// The longest time of a call whose route has no deadline of its own and whose reply may take that
-// long, and the difference of two clocks. Longer calls ask for more.
+// The longest time from a hold to its settlement, for routes without a deadline of their own, given
+// the maximum time of a reply, plus the clock margin. Longer calls request more.
 constexpr std::int64_t settle_ms_max(std::int64_t transfer_ms_max) noexcept {
   return std::int64_t{base::limits::upstream_deadline_ms} + transfer_ms_max +
          base::limits::commit_budget_ms + 5'000;
 }
 
 struct LedgerSettings {
-  std::int64_t lease_hold_ms = 30'000;  // a lease serves new holds for so long, then is renewed
-  std::int64_t settle_margin_ms =       // and settles for so long after that, at least
+  std::int64_t lease_hold_ms = 30'000;  // lifetime of a lease for new holds, then it is renewed
+  std::int64_t settle_margin_ms =       // minimum further time in which calls settle
       ledger::settle_ms_max(base::limits::transfer_ms_max);
-  std::int64_t idle_return_ms = 10'000;  // a lease without a hold for so long is returned
+  std::int64_t idle_return_ms = 10'000;  // a lease without holds for this long is returned
   std::int64_t heartbeat_ms = 250;
-  std::int64_t believed_ms = 2'500;    // a store that was silent for so long counts as cut off
-  std::int64_t recall_wait_ms = 300;   // a call waits for units that others have reserved
-  std::int64_t refusal_memo_ms = 100;  // and what was refused is refused at once for so long
+  std::int64_t believed_ms = 2'500;    // a store silent for this long counts as cut off
+  std::int64_t recall_wait_ms = 300;   // wait for units that others have reserved
+  std::int64_t refusal_memo_ms = 100;  // a refusal is repeated without asking for this long
   std::int64_t commit_budget_ms = base::limits::commit_budget_ms;
-  std::int64_t batch_wait_us = 700;  // a batch closes after this, or at half of what is in flight
+  std::int64_t batch_wait_us = 700;  // a batch closes after this, or at half of the calls in flight
   std::uint32_t batch_max = 1'024;
   std::uint32_t released_facts_max = 65'536;  // waiting to be recorded; further ones are dropped
 };
 
 struct LedgerHealth {
-  bool available = false;      // the database can be written
+  bool available = false;      // the database accepts writes
   bool expiry_paused = false;  // the wall clock jumped forward by more than five minutes
-  bool is_alone = false;       // PostgreSQL, and no standby is waited for
+  bool is_alone = false;       // PostgreSQL without a synchronous standby
 };
 
 class EscrowLedger final : public Ledger, public Replays, public Unsettled {
@@ -67,9 +66,9 @@ class EscrowLedger final : public Ledger, public Replays, public Unsettled {
   EscrowLedger(LedgerStore& store, const LedgerSettings& settings, Sources sources);
   ~EscrowLedger() override;
 
-  // Blocks; plain Thread. The error: the store cannot be reached or read.
+  // Blocks; plain Thread. Error: the store cannot be reached or read.
   [[nodiscard]] Stored<Unit> start();
-  // Blocks until the queue is settled and the leases are back, or the commit budget has passed.
+  // Blocks until the queue is settled and the leases are returned, or the commit budget has passed.
   void stop() noexcept;
   [[nodiscard]] LedgerHealth health() const noexcept;
 
@@ -87,7 +86,7 @@ class EscrowLedger final : public Ledger, public Replays, public Unsettled {
 
   bool is_settling(std::string_view account_id,
                    std::string_view message_id) const noexcept override;
-  // The settlements of this node that were told as unknown and still are, oldest first.
+  // This node's settlements that were answered as unknown and are still unknown, oldest first.
   [[nodiscard]] std::vector<OpenCall> unknown_calls(std::size_t most) const;
 
  private:

@@ -1,6 +1,6 @@
-// Ledger: Credits as the lanes and account routes see them. Two-phase: hold() sets units aside from
-// the node's escrow lease in memory, settle() charges them durably together with the usage fact,
-// release() gives them back. Every hold ends in exactly one of the two; a Hold that is destroyed
+// Ledger: Credits for the lanes and account routes. Two-phase: hold() reserves units from the
+// node's escrow lease in memory; settle() charges them durably together with the usage fact;
+// release() returns them. Every hold ends in exactly one of the two; a Hold that is destroyed
 // without either is released.
 //
 // Owned by app/; safe for concurrent use by all loop Threads. hold() and settle() suspend the
@@ -33,8 +33,8 @@ inline base::Error ledger_unavailable() {
 
 class Lease;  // the node's escrow on one allocation; see escrow.h
 
-// Units set aside for one call. Movable; belongs to the fiber of the call. Gives its units back to
-// the lease when it is destroyed, unless they were settled.
+// Units reserved for one call. Movable; belongs to the call's fiber. Returns its units to the lease
+// when destroyed, unless they were settled.
 class Hold {
  public:
   Hold() = default;
@@ -76,18 +76,18 @@ class Hold {
 
   std::shared_ptr<Lease> lease_;
   Credits units_ = 0;
-  std::vector<Part> more_;  // when the last units of one allocation and the first of the next pay
+  std::vector<Part> more_;  // when more than one lease pays
 };
 
 struct Settled {
   Credits charged = 0;
-  Credits remaining = -1;  // -1: not known without another read
+  Credits remaining = -1;  // -1: unknown without another read
 };
 // The transaction is neither known to have committed nor known to have failed.
 struct SettlementUnknown {};
 struct SettlementRefused {
   base::Error error;
-};  // certainly not charged
+};  // definitely not charged
 using Settlement = std::variant<Settled, SettlementRefused, SettlementUnknown>;
 
 struct Balance {
@@ -98,7 +98,7 @@ struct Balance {
 // The payer: an account and, when the calling key has spend caps, that key.
 struct Payer {
   std::string_view account_id;
-  std::string_view capped_key_id = {};  // empty: nothing but the account's balance bounds the call
+  std::string_view capped_key_id = {};  // empty: only the balance bounds the call
 };
 
 class Ledger {
@@ -109,14 +109,15 @@ class Ledger {
   // the call: the hold outlives it.
   [[nodiscard]] virtual Result<Hold, base::Error> hold(const Payer& payer, Credits units,
                                                        runtime::Deadline until) = 0;
-  // Returns when the charge is durable, certainly refused, or unknown after the commit budget; one
-  // that is not charged leaves an uncharged fact. With `reply`, of a call that claimed an
-  // Idempotency-Key, that is stored with the charge; refused with idempotency.in_progress when the
-  // claim has gone to another call. An unknown settlement that turns out not to be charged frees
-  // the key by itself; a refused one leaves it to the caller.
+  // Returns when the charge is durable, definitely refused, or unknown after the commit budget; an
+  // uncharged call leaves an uncharged fact. `reply`, for a call that claimed an Idempotency-Key,
+  // is stored with the charge; idempotency.in_progress when another call has taken over the claim.
+  // An unknown settlement that turns out to be uncharged frees the key by itself; after a refusal
+  // the caller must free it.
   [[nodiscard]] virtual Settlement settle(Hold hold, OwnedFact fact,
                                           std::unique_ptr<const ReplyToKeep> reply = nullptr) = 0;
-  // Gives the units back and records the uncharged fact, lazily: its loss in a crash is harmless.
+  // Returns the units and records the uncharged fact, lazily: losing that fact in a crash is
+  // harmless.
   virtual void release(Hold hold, OwnedFact fact) noexcept = 0;
   // The authoritative balance, read now.
   [[nodiscard]] virtual Result<Balance, base::Error> balance(std::string_view account_id,

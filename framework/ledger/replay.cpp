@@ -6,7 +6,7 @@
 namespace turnpike::ledger {
 namespace {
 
-// Of texts that could run into each other when joined: each goes in as its own digest.
+// Digests each text separately, since plain concatenation would be ambiguous.
 std::string digest_of(std::initializer_list<std::string_view> texts) {
   std::string digests;
   for (const std::string_view text : texts) {

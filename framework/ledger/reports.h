@@ -1,6 +1,5 @@
-// Reports: what operators read of the books as a whole, and the record of their verifications: when
-// somebody last added the books up, and when a checkpoint was last signed. The books of one account
-// are usage.h's.
+// Reports: operators' queries over all books, and the log of verifications: when the books were
+// last verified, and when a checkpoint was last signed. usage.h covers the books of one account.
 //
 // ReportStore is a port (storage/ implements it). Safe for concurrent use from the blocking pool
 // and plain Threads; blocks. Errors: billing.ledger_unavailable (try again), account.read_failed.
@@ -18,7 +17,7 @@
 
 namespace turnpike::ledger {
 
-// Units that open leases carry, in the hands of nodes: what calls hold is a part of them.
+// Units in open leases of nodes; they include the units held by calls.
 struct LeasedUnits {
   Credits units = 0;
   std::int64_t leases = 0;
@@ -31,7 +30,7 @@ struct IssuedUnits {
   Credits units = 0;
 };
 
-// What expires on a UTC day, of what nobody has taken. Leased units count when they come back.
+// Unleased units that expire on a UTC day. Leased units are included when they are returned.
 struct ExpiringUnits {
   std::int64_t day = 0;
   Credits units = 0;
@@ -41,30 +40,30 @@ struct ExpiringUnits {
 enum class BookCheckKind : std::uint8_t { verified, checkpoint };
 std::string_view name_of(BookCheckKind kind) noexcept;
 
-// The books were added up, or signed.
+// One verification of the books, or one signing.
 struct BookCheck {
   BookCheckKind kind = BookCheckKind::verified;
-  std::int64_t at_ms = 0;  // ledger time of the books that were read
+  std::int64_t at_ms = 0;  // ledger time of the verified books
   std::int64_t facts = 0;
   std::int64_t accounts = 0;
   std::int64_t problems = 0;
-  std::string first_problem = {};  // empty: the books were right
+  std::string first_problem = {};  // empty: no fault
 };
 
 class ReportStore {
  public:
   virtual ~ReportStore() = default;
   [[nodiscard]] virtual Result<LeasedUnits, base::Error> leased() = 0;
-  // From that day on, in order of days and origins.
+  // From `first_day` on, ordered by day and origin.
   [[nodiscard]] virtual Result<std::vector<IssuedUnits>, base::Error> issued(
       std::int64_t first_day) = 0;
-  // From `from_ms` to before `until_ms`, in order of days.
+  // From `from_ms` to before `until_ms`, ordered by day.
   [[nodiscard]] virtual Result<std::vector<ExpiringUnits>, base::Error> expiring(
       std::int64_t from_ms, std::int64_t until_ms) = 0;
-  // Of the newest streams, newest first.
+  // Heads of the newest streams, newest first.
   [[nodiscard]] virtual Result<std::vector<StreamHead>, base::Error> heads(std::uint32_t most) = 0;
   [[nodiscard]] virtual Result<Unit, base::Error> record(const BookCheck& check) = 0;
-  // Of that kind, newest first.
+  // Checks of that kind, newest first.
   [[nodiscard]] virtual Result<std::vector<BookCheck>, base::Error> checks(BookCheckKind kind,
                                                                           std::uint32_t most) = 0;
 };

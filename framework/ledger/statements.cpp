@@ -51,7 +51,7 @@ Result<Page<UsageRow>, base::Error> PooledStatements::usage(const PageQuery& que
                                                             runtime::Deadline deadline) {
   return read<Page<UsageRow>>(
       [&store = store_, query, deadline]() -> Result<Page<UsageRow>, base::Error> {
-        // All that stands below a place has its position already.
+        // Calls older than the cursor have their positions already.
         if (!query.after) {
           if (auto done = catch_up_whole(store, deadline); !done) return std::move(done).error();
         }

@@ -1,11 +1,11 @@
-// Statements: what an account may read of the books, for hosts. Every reading sees all that was
-// committed before it began: what has no position yet (usage.h) gets it first.
+// Statements: the books of one account, for hosts. Every query sees everything that was committed
+// before it began: facts without a position (usage.h) are indexed first.
 //
 // Owned by app/; safe for concurrent use by all loop Threads. Every call suspends the calling fiber
 // (or blocks a plain Thread) while the pool reads.
 //
-// Errors: billing.ledger_unavailable (503), account.read_failed (500), and for a place that is none
-// of this account's request.query_rejected (400).
+// Errors: billing.ledger_unavailable (503), account.read_failed (500), and request.query_rejected
+// (400) for a cursor that is not this account's.
 #pragma once
 
 #include <optional>
@@ -29,10 +29,10 @@ class Statements {
   // As UsageStore::key_caps().
   [[nodiscard]] virtual Result<std::vector<CapsOfKey>, base::Error> key_caps(
       std::string_view account_id, runtime::Deadline deadline) = 0;
-  // REQUIRES: as summarize().
+  // REQUIRES: the same as summarize().
   [[nodiscard]] virtual Result<UsageSummary, base::Error> summary(const SummaryQuery& query,
                                                                   runtime::Deadline deadline) = 0;
-  // As UsageStore has them.
+  // The functions of UsageStore.
   [[nodiscard]] virtual Result<Page<UsageRow>, base::Error> search(const PageQuery& query,
                                                                    const CallFilter& filter,
                                                                    runtime::Deadline deadline) = 0;
@@ -46,10 +46,10 @@ class Statements {
       std::string_view account_id, runtime::Deadline deadline) = 0;
 };
 
-// The Statements over a store.
+// Statements over a store.
 class PooledStatements final : public Statements {
  public:
-  // Both outlive it.
+  // Both arguments outlive it.
   PooledStatements(UsageStore& store, runtime::BlockingPool& pool);
 
   Result<Page<UsageRow>, base::Error> usage(const PageQuery& query,
@@ -81,7 +81,7 @@ class PooledStatements final : public Statements {
   const runtime::PoolUser user_;
 };
 
-// Calls catch_up() until nothing that was committed before is left, or the deadline passes. Blocks.
+// Calls catch_up() until everything committed before is indexed, or the deadline passes. Blocks.
 Result<Unit, base::Error> catch_up_whole(UsageStore& store, runtime::Deadline deadline);
 
 }  // namespace turnpike::ledger

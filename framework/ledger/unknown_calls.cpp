@@ -23,20 +23,20 @@ struct UnknownCalls::Page {
 };
 
 struct UnknownCalls::Book {
-  std::unique_ptr<UnknownNotes> notes;  // used by one work at a time
+  std::unique_ptr<UnknownNotes> notes;  // used by one task at a time
   std::mutex mutex;
   struct Open {
     std::string account_id;
     Credits units = 0;
     std::int64_t since_ns = 0;
   };
-  std::unordered_map<std::string, Open> calls;  // that are open, by message
-  std::shared_ptr<Page> next_page;                        // null: nobody waits for a note
-  bool has_notes = false;                                 // written, or to be
+  std::unordered_map<std::string, Open> calls;  // open calls, by message
+  std::shared_ptr<Page> next_page;                        // null: no note is waiting
+  bool has_notes = false;                                 // written, or about to be
 };
 
-// Whatever the book needs when its turn comes. A call is opened before it is noted, so when none is
-// open, no note is needed; and a note that is asked for from then on is written after the drop.
+// Does the pending work of the book when it runs. A call is opened before it is noted, so without
+// open calls no note is needed; and a note requested after that is written after the drop.
 class UnknownCalls::Writing final : public runtime::PoolWork {
  public:
   explicit Writing(std::shared_ptr<Book> book) : book_(std::move(book)) {}
@@ -138,8 +138,8 @@ std::vector<OpenCall> UnknownCalls::list(std::size_t most) const {
   return open;
 }
 
-// Owed, so that no note is lost because the pool is full. A pool that has stopped has nothing
-// under way any more.
+// post() accepts the work even when the pool is full, so that no note is lost. Once the pool has
+// stopped, no other task runs, and the work can run here.
 void UnknownCalls::write_or_drop() {
   auto work = std::make_shared<Writing>(book_);
   if (!pool_.post(user_, work)) work->run();

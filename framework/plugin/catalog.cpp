@@ -49,7 +49,7 @@ std::vector<fs::path> files_of(const CatalogOptions& options, std::vector<LoadEr
   return files;
 }
 
-// What the pinned list says against the files, one entry a difference.
+// Compares the files with the pinned list; one problem per difference.
 void compare_with_pins(const CatalogOptions& options, const std::vector<PluginInfo>& found,
                        std::vector<LoadError>& problems) {
   if (options.pinned_sha256.empty()) return;
@@ -83,7 +83,7 @@ void refuse_equal_names(const std::vector<PluginInfo>& found, std::vector<LoadEr
   }
 }
 
-// Names that mean one plugin's offer in the whole process, and the file of the plugin.
+// Offered names that must be unique in the process, and the plugin file that took each.
 using OffersTaken = std::map<std::string, std::string>;
 
 void take_offers(const LoadedPlugin& plugin, OffersTaken& taken, std::vector<LoadError>& problems) {
@@ -100,7 +100,7 @@ void take_offers(const LoadedPlugin& plugin, OffersTaken& taken, std::vector<Loa
   }
 }
 
-// The same library, if its processor has the plugin's name.
+// Returns the library if its processor, if any, has the plugin's name.
 Result<std::unique_ptr<Library>, LoadError> with_processor(std::unique_ptr<Library> library) {
   if (library->processor() == nullptr) return library;
   const ProcessorTraits traits = library->processor()->traits();
@@ -109,7 +109,7 @@ Result<std::unique_ptr<Library>, LoadError> with_processor(std::unique_ptr<Libra
                                              std::string(traits.name)};
 }
 
-// The same library, once the error codes of its lane are known.
+// Returns the library once the error codes of its lane, if any, are registered.
 Result<std::unique_ptr<Library>, LoadError> with_codes(std::unique_ptr<Library> library) {
   if (library->lane() == nullptr) return library;
   const LaneTraits traits = library->lane()->traits();
@@ -185,7 +185,7 @@ Result<std::vector<PluginInfo>, std::vector<LoadError>> Catalog::check(
 Result<Catalog, std::vector<LoadError>> Catalog::load(const CatalogOptions& options,
                                                       const HostResources& resources) {
   auto found = check(options);
-  if (!found.ok()) return std::move(found).error();  // no code of any plugin has run
+  if (!found.ok()) return std::move(found).error();  // at this point no plugin code has run
   Catalog catalog(options, resources);
   auto added = catalog.add(*std::move(found));
   if (!added.ok()) return std::move(added).error();

@@ -1,6 +1,6 @@
 // Catalog: the plugins of this process. Reads their directories at start and at each reload,
-// refuses them whole when any file in them is no plugin of this gateway (all problems at once), and
-// hands the plugins out by name. What was loaded once stays, mapped and in its place, until the
+// rejects all files if any of them is not a plugin for this gateway (all problems at once), and
+// provides the plugins by name. A loaded plugin stays mapped, at the same address, until the
 // process ends.
 //
 // Owned by app/, made by the main Thread before the first listener opens and destroyed after the
@@ -21,8 +21,9 @@
 
 namespace turnpike::plugin {
 
-// One plugin with all that belongs to it. `provider`, `lane` and `processor` are guarded (guard.h),
-// as are all objects that they give out; those of slots that the plugin does not fill are null.
+// One plugin and all objects that belong to it. `provider`, `lane` and `processor` are guarded
+// (guard.h), as are all objects that they return; those of slots that the plugin does not fill are
+// null.
 class LoadedPlugin {
  public:
   LoadedPlugin(std::unique_ptr<Library> library, std::uint32_t number,
@@ -37,7 +38,7 @@ class LoadedPlugin {
   [[nodiscard]] Guard& guard() noexcept { return guard_; }
 
  private:
-  std::unique_ptr<Library> library_;  // before everything that is made of its code
+  std::unique_ptr<Library> library_;  // declared before everything made by its code
   PluginHost host_;
   Guard guard_;
   std::unique_ptr<Provider> provider_;
@@ -46,16 +47,17 @@ class LoadedPlugin {
 };
 
 struct CatalogOptions {
-  // Every *.so in them, in the order of their names.
+  // All *.so files in these directories are loaded, ordered by name.
   std::vector<std::filesystem::path> directories;
-  // File name -> SHA-256 in hex. When not empty, exactly these files must be there.
+  // File name -> SHA-256 in hex. If not empty, exactly these files must exist.
   std::map<std::string, std::string> pinned_sha256 = {};
   GuardOptions guard = {};
 };
 
 class Catalog {
  public:
-  // The first two gates for the whole directory: what load() would say without running anything.
+  // Runs the first two gates for the whole directory: the problems that load() would find without
+  // running plugin code.
   static Result<std::vector<PluginInfo>, std::vector<LoadError>> check(
       const CatalogOptions& options);
 
@@ -65,13 +67,13 @@ class Catalog {
 
   struct Taken {
     std::vector<LoadedPlugin*> added;
-    std::vector<std::string> notes;  // what only a restart would take
+    std::vector<std::string> notes;  // changes that need a restart
   };
-  // Looks at the directories again and loads the provider plugins that are new there. On problems
-  // none of them is in the catalog.
+  // Reads the directories again and loads provider plugins that are new. If there are problems,
+  // none of them is added.
   Result<Taken, std::vector<LoadError>> take_new();
 
-  // The object with the command `turnpike <word>`; its pointers are null: no plugin has it.
+  // The object that has the command `turnpike <word>`; null pointers: no plugin has it.
   struct CommandPlace {
     LoadedPlugin* plugin = nullptr;
     SlotObject* object = nullptr;
@@ -81,21 +83,21 @@ class Catalog {
 
   // The plugin of this name, or null.
   [[nodiscard]] LoadedPlugin* find(std::string_view name) const;
-  // The plugins that are loaded now: first those of the start, in the order of their files' names.
+  // The plugins loaded now: first those of the start, ordered by file name.
   [[nodiscard]] std::vector<LoadedPlugin*> plugins() const;
-  // Takes the watchdog's report that a fiber with this tag held up its loop. Returns the name of
-  // the plugin with this tag; empty when the tag is no plugin's.
+  // Records the watchdog's report that a fiber with this tag held up its loop. Returns the name of
+  // the plugin with this tag; empty when no plugin has it.
   std::string_view note_stall(std::uint32_t tag, std::int64_t now_ns) const;
 
  private:
-  struct Shelf {  // apart, so that a Catalog can be moved
+  struct Shelf {  // separate, so that a Catalog can be moved
     std::mutex mutex;
     std::vector<std::unique_ptr<LoadedPlugin>> plugins;
   };
 
   Catalog(CatalogOptions options, const HostResources& resources)
       : options_(std::move(options)), resources_(resources), shelf_(std::make_unique<Shelf>()) {}
-  // All of `infos`, or why not.
+  // Adds all of `infos`, or none and returns the problems.
   Result<std::vector<LoadedPlugin*>, std::vector<LoadError>> add(std::vector<PluginInfo> infos);
 
   CatalogOptions options_;

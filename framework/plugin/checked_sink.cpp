@@ -35,7 +35,7 @@ bool CheckedSink::head(int status, Headers headers, std::optional<std::uint64_t>
   if (length && *length > reply_bytes_max_ && !promises_no_body()) return end(End::too_large);
   try {
     return next_.head(status, headers, length) || end(End::stopped);
-  } catch (...) {  // ours, such as memory exhaustion: never into the plugin
+  } catch (...) {  // our exception, such as out of memory: must not enter the plugin
     return end(End::stopped);
   }
 }

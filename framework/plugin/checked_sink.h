@@ -1,7 +1,7 @@
-// CheckedSink: stands between a plugin and the sink of its caller and holds the plugin to the
-// interface: the head once and before the body, a status and header fields that HTTP can carry, no
-// more bytes than the route allows, as many as were declared, no head after the deadline. The first
-// offence ends the reply; verdict() then overrules whatever the plugin returned.
+// CheckedSink: sits between a plugin and the sink of its caller and enforces the interface: the
+// head once and before the body, a status and header fields that HTTP can carry, no more bytes than
+// the route allows, exactly the declared length, no head after the deadline. The first violation
+// ends the reply; verdict() then overrides the plugin's return value.
 //
 // Lives for one call, on the Thread or fiber that runs the plugin.
 #pragma once

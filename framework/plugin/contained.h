@@ -1,7 +1,6 @@
-// contained(): calls into a plugin and turns everything that it throws into a failure. It is the
-// one place where exceptions of plugins end. The text is copied, so no exception object of a plugin
-// lives on; its type information is that of libstdc++, which the first gate sees to (inspect.h).
-// Any Thread.
+// contained(): calls into a plugin and turns every exception into a failure. It is the only place
+// where exceptions of plugins end. The text is copied, so no exception object of a plugin survives;
+// its type information is that of libstdc++, which the first gate ensures (inspect.h). Any Thread.
 #pragma once
 
 #include <exception>

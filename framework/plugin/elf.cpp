@@ -20,7 +20,7 @@ constexpr std::uint16_t own_machine = EM_AARCH64;
 #error "plugins are loaded on x86-64 and AArch64 only"
 #endif
 
-constexpr std::size_t segments_max = 64;  // linkers make four or five
+constexpr std::size_t segments_max = 64;  // linkers create four or five
 
 // The record at `offset`, copied since the file promises no alignment.
 template <class Record>
@@ -42,7 +42,7 @@ std::optional<std::string_view> text_at(Bytes bytes, std::uint64_t offset) noexc
 
 }  // namespace
 
-// Fills an ElfImage, table after table; each step returns what is wrong with the file, or nothing.
+// Fills an ElfImage, table after table; each step returns the fault of the file, if any.
 class ElfReader {
  public:
   explicit ElfReader(Bytes file) { image_.file_ = file; }
@@ -165,7 +165,8 @@ class ElfReader {
       const auto symbol = read<Elf64_Sym>(*table, at * sizeof(Elf64_Sym));
       const auto name = text_at(strings_, symbol->st_name);
       if (!name) return damaged("the name of a symbol is missing");
-      // Names may share their bytes; a hostile file could make them cost the square of its size.
+      // Names may overlap; without this check a hostile file could cause work quadratic in its
+      // size.
       name_bytes += name->size();
       if (name_bytes > 16 * image_.file_.size()) return damaged("its symbol names overlap");
       if (ELF64_ST_BIND(symbol->st_info) == STB_LOCAL) continue;
@@ -174,7 +175,7 @@ class ElfReader {
     return {};
   }
 
-  // The dynamic section does not say how long the symbol table is; the hash tables do.
+  // The dynamic section lacks the length of the symbol table; the hash tables have it.
   std::optional<std::uint64_t> symbol_count() const noexcept {
     const std::uint64_t possible = image_.file_.size() / sizeof(Elf64_Sym);
     std::optional<std::uint64_t> count;
@@ -203,7 +204,7 @@ class ElfReader {
     for (std::uint64_t at = 0; at < buckets; ++at) {
       last = std::max<std::uint64_t>(last, *read<std::uint32_t>(*starts, at * 4));
     }
-    if (last == 0) return first;  // nothing is exported
+    if (last == 0) return first;  // no exported symbols
     if (last < first) return std::nullopt;
     const std::uint64_t chains = table + buckets * 4;
     for (; last < possible; ++last) {

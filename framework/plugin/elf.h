@@ -1,7 +1,7 @@
-// ElfImage: what the loader would see of a shared object, read from its bytes without running any
-// of them: the libraries it needs, the symbols it exports and imports, the bytes behind a symbol.
-// It goes by the program headers and the dynamic section, as the loader does, so a file whose
-// section headers were stripped or lie is still read right.
+// ElfImage: the loader's view of a shared object, read from its bytes without running its code: the
+// libraries it needs, the symbols it exports and imports, the bytes of a symbol. It uses the
+// program headers and the dynamic section, as the loader does, so missing or false section headers
+// do not matter.
 //
 // Every offset and count of the file is checked against its size; work and memory are linear in it.
 // A view of the caller's bytes: valid as long as they are. Plain value; safe on any Thread.
@@ -36,7 +36,7 @@ class ElfImage {
   [[nodiscard]] const std::vector<ElfSymbol>& symbols() const noexcept { return symbols_; }
   [[nodiscard]] const ElfSymbol* find(std::string_view name) const noexcept;
 
-  // The `size` bytes of the file that the loader maps to `address`, if all of them are in the file.
+  // The `size` bytes that the loader maps at `address`, if all of them are in the file.
   [[nodiscard]] std::optional<std::span<const std::uint8_t>> bytes_at(
       std::uint64_t address, std::uint64_t size) const noexcept;
 

@@ -26,12 +26,12 @@ class GuardedUpstream final : public GuardedBound<Upstream> {
         call.request_id());
   }
 
-  // Never waits by its contract, so it is asked where we are.
+  // state() never waits by its contract, so it is called directly.
   [[nodiscard]] State state(std::uint32_t operation) const noexcept override {
     return inner_->state(operation);
   }
 
-  // Likewise.
+  // As state().
   [[nodiscard]] const OperationTool* tool(std::uint32_t operation) const noexcept override {
     return inner_->tool(operation);
   }
@@ -52,7 +52,7 @@ class GuardedUpstream final : public GuardedBound<Upstream> {
     if (!guard_.pool().begin(guard_.pool_user(), work)) return no_room();
     const Wake wake = work->forward(sink, call);
     if (wake == Wake::ready) {
-      const runtime::CancelMask mask;  // it has returned; only its Thread's last steps remain
+      const runtime::CancelMask mask;  // it has returned; only the Thread's last steps remain
       guard_.pool().end(guard_.pool_user(), work, Deadline::never());
       return work->take_result();
     }
@@ -69,7 +69,7 @@ class GuardedUpstream final : public GuardedBound<Upstream> {
     return Failure{FailureKind::unavailable, "its share of the pool is full", {}, false};
   }
 
-  const std::shared_ptr<Upstream> inner_;  // also held by calls that were abandoned
+  const std::shared_ptr<Upstream> inner_;  // also held by abandoned calls
 };
 
 class GuardedProvider final : public GuardedSlot<Provider> {
@@ -122,7 +122,7 @@ std::unique_ptr<Provider> Guard::wrap(Provider& provider) {
 }
 
 void Guard::note_stall(std::int64_t now_ns) noexcept {
-  // Over weeks a few come together that nobody is to blame for.
+  // Over weeks a few stalls accumulate that are not the plugin's fault.
   constexpr std::int64_t window_ns = 60'000'000'000;
   if (stalls_ == 0 || now_ns - stalls_since_ns_ >= window_ns) {
     stalls_ = 0;
@@ -138,7 +138,7 @@ Done Guard::finish(Done done, std::string_view request_id) noexcept {
   if (done.ok()) return done;
   Failure& failure = done.error();
   auto kind = static_cast<std::size_t>(failure.kind);
-  if (kind >= kinds) {  // a plugin cast something into the enum
+  if (kind >= kinds) {  // the plugin cast an invalid value to the enum
     failure.kind = FailureKind::plugin_fault;
     kind = kinds - 1;
   }

@@ -1,16 +1,16 @@
-// Guard: the one way to call into a plugin. It hands out what fills the plugin's slots wrapped, so
-// whoever uses the SDK's interfaces goes through it without knowing. It holds the plugin to the
-// interface (CheckedSink), counts, and runs what may block away from the loops:
+// Guard: the only way to call into a plugin. It returns the objects of the plugin's slots wrapped,
+// so users of the SDK's interfaces go through it without knowing. It enforces the interface
+// (CheckedSink), counts calls, and runs blocking code away from the loops:
 //
 //   cooperative  on the calling fiber
 //   blocking     on the runtime's pool, within this plugin's share of it. The plugin writes into a
 //                bounded buffer that the caller drains, never to the caller's socket. At the
-//                deadline the caller leaves with `timeout`; what was lent to the call is a copy
-//                that the call itself owns, so a stuck plugin finds it valid when it wakes up.
+//                deadline the caller leaves with `timeout`; the call itself owns copies of its
+//                arguments, so they are still valid when a stuck plugin continues.
 //
-// Nothing that a caller left behind is lost: a lane's ticket gets its one end however full the pool
-// is, at the latest when the pool stops (lane_guard.cpp), and no destructor of an upstream or a
-// bound lane runs on a loop.
+// Objects of a caller that left are not leaked: a lane's ticket gets exactly one end however full
+// the pool is, at the latest when the pool stops (lane_guard.cpp), and no destructor of an upstream
+// or a bound lane runs on a loop.
 //
 // A cooperative plugin that stalls its loop too often is moved to the pool, too (note_stall()).
 //
@@ -34,9 +34,9 @@
 namespace turnpike::plugin {
 
 struct GuardOptions {
-  std::uint32_t pool_threads_max = 2;  // that calls of one plugin may hold at a time
+  std::uint32_t pool_threads_max = 2;  // threads that calls of one plugin may occupy at a time
   std::uint32_t pool_queued_max = 256;
-  std::uint32_t stalls_max = 3;  // within a minute; one more moves a cooperative plugin to the pool
+  std::uint32_t stalls_max = 3;  // per minute; a further one moves a cooperative plugin to the pool
 };
 
 // The parts of the gateway that a Guard uses; all of them outlive it.
@@ -54,35 +54,35 @@ class Guard {
   Guard(const Guard&) = delete;
   Guard& operator=(const Guard&) = delete;
 
-  // What is wrapped outlives what is returned and all that it gave out.
+  // The wrapped object must outlive the returned one and all objects that it returned.
   [[nodiscard]] std::unique_ptr<Provider> wrap(Provider& provider);
   [[nodiscard]] std::unique_ptr<Lane> wrap(Lane& lane);
   [[nodiscard]] std::unique_ptr<Processor> wrap(Processor& processor);
 
-  // The watchdog saw this plugin hold up a loop; for its Thread alone.
+  // Records that the watchdog saw this plugin hold up a loop; for the watchdog's Thread alone.
   void note_stall(std::int64_t now_ns) noexcept;
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] std::uint32_t number() const noexcept { return number_; }
-  // Whether calls are run on the pool: the plugin is blocking, or was demoted.
+  // True if calls run on the pool: the plugin is blocking, or was demoted.
   [[nodiscard]] bool uses_pool() const noexcept {
     return uses_pool_.load(std::memory_order_relaxed);
   }
-  // Callers now inside or waiting for the plugin.
+  // Number of callers inside or waiting for the plugin.
   [[nodiscard]] std::uint32_t in_flight() const noexcept {
     return in_flight_.load(std::memory_order_relaxed);
   }
   // Running and abandoned calls on the pool.
   [[nodiscard]] runtime::PoolUser::Counts pool_counts() const { return pool_user_.counts(); }
 
-  // The wrapped objects call the next three.
+  // The next three functions are for the wrapped objects.
   [[nodiscard]] runtime::BlockingPool& pool() noexcept { return pool_; }
   [[nodiscard]] const runtime::PoolUser& pool_user() const noexcept { return pool_user_; }
-  // Counts a finished call and passes its result on, naming the plugin in a failure's message. What
-  // is the plugin's own fault gets a line, too; `request_id` is empty when it was no request's.
+  // Counts a finished call and returns its result, with the plugin's name in a failure's message.
+  // Faults of the plugin itself are also logged; `request_id` is empty outside of requests.
   [[nodiscard]] Done finish(Done done, std::string_view request_id) noexcept;
 
-  // Counts a caller for as long as it is inside the plugin or waits for it.
+  // Counts a caller while it is inside the plugin or waits for it.
   class Visit {
    public:
     explicit Visit(Guard& guard) noexcept;
@@ -120,7 +120,7 @@ class Guard {
   base::Counter* failures_[kinds] = {};
   std::atomic<bool> uses_pool_;
   std::atomic<std::uint32_t> in_flight_{0};
-  std::uint32_t stalls_ = 0;  // since the time below
+  std::uint32_t stalls_ = 0;  // since stalls_since_ns_
   std::int64_t stalls_since_ns_ = 0;
 };
 

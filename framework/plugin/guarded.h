@@ -1,6 +1,6 @@
-// Code that the wrapped objects of all slots share. They call a plugin where it may block, destroy
-// its objects there, and pass on what any plugin may offer (turnpike/offers.h). Used by
-// guard.cpp and lane_guard.cpp; safe on any Thread.
+// Code that the wrapped objects of all slots share: calls a plugin where it may block, destroys its
+// objects there, and forwards the offers of any plugin (turnpike/offers.h). Used by guard.cpp and
+// lane_guard.cpp; safe on any Thread.
 #pragma once
 
 #include <memory>
@@ -66,9 +66,9 @@ Result<std::unique_ptr<Object>> bind_guarded(Guard& guard, std::string_view what
   return *std::move(bound);
 }
 
-// Runs `work(call)`, which calls the plugin and returns a Result, for a caller that waits: here,
-// or on the pool, where it gets circumstances of its own, since it may outlive this call. So
-// `work` owns what it uses.
+// Runs `work(call)`, which calls the plugin and returns a Result, for a waiting caller: directly,
+// or on the pool, where it gets a Call of its own, since it may outlive the caller's. `work` must
+// therefore own everything that it uses.
 template <class Work>
 auto call_plugin(Guard& guard, Call& call, Work work) -> decltype(work(call)) {
   using Outcome = decltype(work(call));
@@ -126,11 +126,11 @@ class OwnedIntake {
   std::vector<HeaderField> fields_;
 };
 
-// Forwards what any bound object may offer, for the wrapper of one that implements `Interface`.
+// Forwards the offers of a bound object, for the wrapper of one that implements `Interface`.
 template <class Interface>
 class GuardedBound : public Interface {
  public:
-  // `offering` is the plugin's object, also held by calls that are abandoned.
+  // `offering` is the plugin's object, also held by abandoned calls.
   GuardedBound(Guard& guard, std::shared_ptr<BoundObject> offering)
       : guard_(guard), offering_(std::move(offering)) {}
 
@@ -162,7 +162,7 @@ class GuardedBound : public Interface {
   const std::shared_ptr<BoundObject> offering_;
 };
 
-// Forwards what any slot's object may offer, for the wrapper of one that implements `Interface`.
+// Forwards the offers of a slot's object, for the wrapper of one that implements `Interface`.
 template <class Interface>
 class GuardedSlot : public Interface {
  public:
@@ -170,7 +170,7 @@ class GuardedSlot : public Interface {
 
   [[nodiscard]] Offers offers() const noexcept override { return inner_.offers(); }
 
-  // On a plain Thread of a process of its own: nobody else waits.
+  // Runs on a plain Thread of a separate process: nothing else waits for it.
   int command(std::string_view word, const CommandInput& input, Console& console,
               Host& host) override {
     const auto code =

@@ -8,7 +8,7 @@ namespace turnpike::plugin {
 namespace {
 
 bool is_snake_case(std::string_view name) noexcept {
-  constexpr std::size_t name_max = 100;  // a chain's name and an asset's address are in one
+  constexpr std::size_t name_max = 100;  // room for a chain's name and an asset's address
   return !name.empty() && name.size() <= name_max && name[0] >= 'a' && name[0] <= 'z' &&
          std::all_of(name.begin(), name.end(), [](char letter) {
            return (letter >= 'a' && letter <= 'z') || (letter >= '0' && letter <= '9') ||
@@ -32,12 +32,12 @@ void PluginReport::count(std::string_view name, std::uint64_t increment) noexcep
                                {{"plugin", plugin_}});
     });
     if (counter != nullptr) counter->add(increment);
-  } catch (...) {  // a count is not worth more than the call that it counts
+  } catch (...) {  // a count is not worth failing the call
   }
 }
 
 void PluginReport::set(std::string_view name, double value) noexcept {
-  if (name.ends_with("_total")) return;  // the name of a counter
+  if (name.ends_with("_total")) return;  // that suffix is reserved for counters
   try {
     base::Gauge* gauge = resolve(gauges_, name, [this](const std::string& full_name) {
       return &metrics_.gauge(full_name, "Set by a plugin itself.", {{"plugin", plugin_}});
@@ -68,7 +68,7 @@ Metric* PluginReport::resolve(std::map<std::string, Metric*, std::less<>>& known
 Done PoolOffload::run(void (*work)(void*) noexcept, void* argument) noexcept {
   try {
     if (pool_.run_to_end(user_, [work, argument] { work(argument); })) return Unit{};
-  } catch (...) {  // memory exhaustion, before the work was accepted
+  } catch (...) {  // out of memory, before the work was accepted
   }
   return Failure{FailureKind::unavailable, "the pool for blocking work is full", {}, false};
 }

@@ -1,7 +1,7 @@
-// PluginHost: the SDK's Host as one plugin sees it: its log lines and metrics carry its name, its
-// HTTP goes over the gateway's client, its heavy work over the gateway's pool, and its Store has
-// its own records alone. It gives a plugin no way to the configuration, to other plugins or to
-// secrets that are not in its own settings.
+// PluginHost: the SDK's Host for one plugin: its log lines and metrics carry the plugin's name, its
+// HTTP uses the gateway's client, its heavy work the gateway's pool, and its Store contains its own
+// records only. It gives a plugin no access to the configuration, to other plugins or to secrets
+// that are not in its own settings.
 //
 // One per plugin, owned by app/, outlives the plugin's objects. Any fiber, any Thread.
 #pragma once
@@ -21,7 +21,7 @@
 
 namespace turnpike::plugin {
 
-// The parts of the gateway that it lends to all plugins; they outlive every PluginHost.
+// The parts of the gateway that all plugins share; they outlive every PluginHost.
 struct HostResources {
   base::Log& log;
   base::Metrics& metrics;
@@ -30,13 +30,13 @@ struct HostResources {
   Http& http;  // wire's client
   runtime::BlockingPool& pool;
   records::Stores& stores;
-  std::uint32_t offload_threads_max = 2;  // of the pool, for one plugin
+  std::uint32_t offload_threads_max = 2;  // pool threads for one plugin
   std::uint32_t offload_queued_max = 256;
 };
 
 class PluginReport final : public Report {
  public:
-  // A plugin that makes up names without end gets no more metrics than this of each kind.
+  // Limit per kind, for a plugin that invents names without end.
   static constexpr std::size_t metrics_max = 64;
   static constexpr std::size_t text_bytes_max = 1024;
 
@@ -46,7 +46,7 @@ class PluginReport final : public Report {
   void set(std::string_view name, double value) noexcept override;
 
  private:
-  // Null: the plugin has too many, or the name is none, which the log says once.
+  // Null: the plugin has too many, or the name is invalid, which is logged once.
   template <class Metric, class Make>
   Metric* resolve(std::map<std::string, Metric*, std::less<>>& known, std::string_view name,
                   Make&& make);

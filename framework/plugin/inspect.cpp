@@ -20,10 +20,10 @@ namespace {
 constexpr std::string_view rebuild =
     "; rebuild it with turnpike_add_plugin() of this gateway's installed package";
 
-// Operator new and delete in their replaceable forms (Itanium C++ ABI names).
+// The replaceable forms of operator new and delete (Itanium C++ ABI names).
 bool is_allocation_function(std::string_view symbol) noexcept {
   const bool is_placement = symbol.ends_with("mPv") || symbol.ends_with("PvS_");
-  if (is_placement) return false;  // a library's inline function, no allocator
+  if (is_placement) return false;  // a library's inline function, not an allocator
   return symbol.starts_with("_Znw") || symbol.starts_with("_Zna") || symbol.starts_with("_Zdl") ||
          symbol.starts_with("_Zda");
 }
@@ -34,9 +34,10 @@ bool imports(const ElfImage& image, std::string_view prefix) {
   });
 }
 
-// A second libstdc++ or allocator in the process would free what the other allocated and not catch
-// what the other threw. A hidden operator new is in no table of a stripped file, but then the file
-// does not import the one of libstdc++ either, which every plugin calls in its factory.
+// A second libstdc++ or allocator in the process would free memory that the other allocated and not
+// catch the other's exceptions. A hidden operator new is in no table of a stripped file, but then
+// the file does not import libstdc++'s operator new either, which every plugin calls in its
+// factory.
 std::string problem_of_runtime(const ElfImage& image) {
   const auto& needed = image.needed_libraries();
   if (std::find(needed.begin(), needed.end(), "libstdc++.so.6") == needed.end()) {
@@ -73,7 +74,7 @@ std::string problem_of_further_exports(const ElfImage& image) {
   return {};
 }
 
-// Reads the descriptor's bytes into `info`; what is wrong, or nothing.
+// Reads the descriptor's bytes into `info`; returns the fault, if any.
 std::string read_descriptor(const ElfImage& image, PluginInfo& info) {
   const std::uint64_t address = image.find(descriptor_symbol)->address;
   Descriptor descriptor;
@@ -90,7 +91,7 @@ std::string read_descriptor(const ElfImage& image, PluginInfo& info) {
   if (descriptor.abi != abi_number || descriptor.size != sizeof(Descriptor)) return {};
   const auto bytes = image.bytes_at(address, sizeof(Descriptor));
   if (!bytes) return "is damaged (its descriptor is cut short); build or copy it again";
-  // With the factories' places as they are in the file, where nothing has relocated them.
+  // Includes the factories' addresses as in the file, before relocation.
   std::memcpy(static_cast<void*>(&descriptor), bytes->data(), sizeof(Descriptor));
   info.is_readable = true;
   info.slots = slots_of(descriptor);
@@ -146,7 +147,7 @@ Result<std::vector<std::uint8_t>, std::string> read_file(const std::filesystem::
   const auto system_problem = [](const char* what) {
     return std::string(what) + ": " + std::generic_category().message(errno);
   };
-  // O_NONBLOCK: a FIFO must not stop the start.
+  // O_NONBLOCK: opening a FIFO must not block the start.
   const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) return system_problem("cannot be opened");
   struct Closer {
@@ -170,7 +171,7 @@ Result<std::vector<std::uint8_t>, std::string> read_file(const std::filesystem::
     const ssize_t count = ::read(descriptor, bytes.data() + done, bytes.size() - done);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return system_problem("cannot be read");
-    if (count == 0) break;  // it shrank meanwhile
+    if (count == 0) break;  // the file shrank meanwhile
     done += static_cast<std::size_t>(count);
   }
   bytes.resize(done);

@@ -1,12 +1,12 @@
-// inspect(): what a plugin file says about itself, read from its bytes; nothing of it runs. This is
-// the first of the three gates before a plugin's code is called:
+// inspect(): reads a plugin file's description of itself from its bytes, without running its code.
+// This is the first of the three gates before a plugin's code is called:
 //
 //   1  the file is an ELF shared object for this machine that exports turnpike_plugin_v1 and
 //      nothing else, uses the shared libstdc++ with its operator new and delete, and whose
 //      descriptor begins with the magic                                          inspect()
 //   2  the descriptor's size, ABI number and build fingerprint are this gateway's, compared in the
 //      file and again after loading                                    built_like_us(), Library
-//   3  each factory gives an object, and what it offers is well-formed                  Library
+//   3  each factory returns an object, and its offers are well-formed                   Library
 //
 // Pure functions of the file; safe on any Thread. They block on the file: start-up and tools only.
 #pragma once
@@ -26,7 +26,7 @@ namespace turnpike::plugin {
 inline constexpr std::string_view descriptor_symbol = "turnpike_plugin_v1";
 inline constexpr std::uint64_t plugin_file_bytes_max = 256ull * 1024 * 1024;
 
-// Why a file is no plugin of this gateway: the file, what is wrong, what to do about it.
+// Why a file is not a plugin for this gateway: the file, the fault, and what to do about it.
 struct LoadError {
   std::string file;
   std::string problem;
@@ -35,12 +35,13 @@ struct LoadError {
 
 struct PluginInfo {
   std::string file;
-  std::string sha256;  // hex, of the bytes that were inspected
+  std::string sha256;  // hex, of the inspected bytes
   std::uint32_t descriptor_size = 0;
   std::uint32_t abi = 0;
-  // The rest is read only when size and ABI number are ours: otherwise its place is not known.
+  // The members below are read only when size and ABI number are ours: otherwise their offsets are
+  // unknown.
   bool is_readable = false;
-  std::vector<Slot> slots;  // that it fills, each once; at least one
+  std::vector<Slot> slots;  // slots that the plugin fills, each once; at least one
   Execution execution = Execution::cooperative;
   std::string name;
   std::string version;
@@ -48,7 +49,7 @@ struct PluginInfo {
   std::vector<std::string> needed_libraries;
 };
 
-std::string_view name_of(Slot slot) noexcept;  // empty: it is no slot of this gateway
+std::string_view name_of(Slot slot) noexcept;  // empty: not a slot of this gateway
 // "provider" or "provider, lane".
 std::string names_of(const std::vector<Slot>& slots);
 std::string_view name_of(Execution execution) noexcept;
@@ -62,7 +63,7 @@ bool fills(const PluginInfo& info, Slot slot) noexcept;
 Result<PluginInfo, LoadError> inspect(const std::filesystem::path& file);
 Result<PluginInfo, LoadError> inspect(std::string file_name, std::span<const std::uint8_t> bytes);
 
-// The second gate, as far as the file tells; nothing when it passes.
+// The part of the second gate that the file alone allows; nullopt: passed.
 std::optional<LoadError> built_like_us(const PluginInfo& info);
 
 }  // namespace turnpike::plugin

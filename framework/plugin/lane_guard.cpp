@@ -1,8 +1,8 @@
-// Guard::wrap() for lanes: as for providers, but what is at stake is money. A refusal must name an
-// error of the gateway. Every ticket gets exactly one end, whatever becomes of its call: on the
-// pool an end is owed (BlockingPool::post), so a full pool delays it and a stopping one waits for
-// it. "Not charged" is told only of a settlement that can never begin; one that began and was not
-// seen to end is unknown.
+// Guard::wrap() for lanes: as for providers, with additional rules since money is involved. A
+// refusal must name an error of the gateway. Every ticket gets exactly one end, whatever happens to
+// its call: the end is posted to the pool (BlockingPool::post), so a full pool delays it and a
+// stopping one waits for it. "Not charged" is reported only for a settlement that can never start;
+// a settlement that started without a visible end is unknown.
 #include <atomic>
 #include <string>
 #include <unordered_set>
@@ -29,7 +29,8 @@ Refusal refusal(std::string_view code, std::string message) {
 
 constexpr std::string_view fault_code = "gateway.plugin_fault";
 
-// What a lane's caller is told of a fault of the lane's, which is counted and told the operator.
+// The refusal that a lane's caller gets for a fault of the lane, which is counted and logged for
+// the operator.
 Refusal fault(Guard& guard, std::string reason, std::string_view request_id) {
   const Done failed =
       guard.finish(Failure{FailureKind::plugin_fault, std::move(reason), {}, true}, request_id);
@@ -52,8 +53,8 @@ bool says_unknown(std::string_view code) noexcept {
   return known != nullptr && base::role_of(known->code) == base::CodeRole::outcome_unknown;
 }
 
-// A code that is none of ours would have no status. That of a fault comes from the shell around the
-// lane, which caught what it threw.
+// An unknown code would have no status. The code of a fault comes from contained(), which caught
+// the lane's exception.
 void correct(Guard& guard, Refusal& refusal, std::string_view request_id) {
   if (refusal.code == fault_code) {
     refusal = fault(guard, std::move(refusal.message), request_id);
@@ -64,7 +65,7 @@ void correct(Guard& guard, Refusal& refusal, std::string_view request_id) {
   }
 }
 
-// An outcome that is not known must not sound like one that is.
+// An unknown outcome must not be reported under the code of a known one.
 Finish corrected(Guard& guard, Finish finish, std::string_view request_id) {
   if (auto* not_charged = std::get_if<NotCharged>(&finish)) {
     correct(guard, not_charged->refusal, request_id);
@@ -87,7 +88,7 @@ Admission admit(Guard& guard, BoundLane& lane, const LaneRequest& request, Call&
 
 Finish settle(Guard& guard, Ticket& ticket, const ReplyView& reply, Call& call) {
   auto finish = contained([&]() -> Result<Finish> { return ticket.settle(reply, call); });
-  // Whether the lane charged before it threw cannot be known.
+  // It is unknown whether the lane charged before it threw.
   return corrected(
       guard,
       finish.ok() ? *std::move(finish) : Unknown{refusal(fault_code, finish.error().message)},
@@ -99,7 +100,7 @@ struct Release {
   int upstream_status = 0;
 };
 
-// What is told the caller instead; nothing when the lane failed: its hold ends by its own expiry.
+// The refusal for the caller; nullopt when the lane failed: its hold then ends by its own expiry.
 std::optional<Refusal> release(Guard& guard, Ticket& ticket, const Release& why, Call& call) {
   auto contained_release = contained([&]() -> Result<std::optional<Refusal>> {
     return ticket.release(why.outcome, why.upstream_status, call);
@@ -120,8 +121,8 @@ bool is_canonical(const std::string& text) {
 
 bool is_object(const std::string& text) { return base::parse_json(text).is_object(); }
 
-// What is wrong with terms in which the lane found no mistake: they name programs, and documents
-// are made of them. Empty: nothing.
+// Checks terms that the lane accepted: their names are used in programs, and documents are made of
+// them. Empty: no fault.
 std::string_view fault_of(const ReadTerms& read, const RegistryParts& parts) {
   if (read.prices.size() != parts.prices.size() || read.policies.size() != parts.policies.size()) {
     return "it read other terms than it was given";
@@ -140,8 +141,8 @@ std::string_view fault_of(const ReadTerms& read, const RegistryParts& parts) {
   return {};
 }
 
-// A bound lane with copies of what its binding showed it: calls that were abandoned keep both
-// beyond the generation they began in.
+// A bound lane with copies of the data that its binding refers to: abandoned calls keep both beyond
+// the generation in which they began.
 struct KeptLane {
   explicit KeptLane(const LaneBinding& binding)
       : generation_id(binding.generation_id),
@@ -160,12 +161,12 @@ struct KeptLane {
       operations.push_back(operation);
     }
   }
-  std::unordered_set<std::string> texts;  // each once: many operations share their terms
+  std::unordered_set<std::string> texts;  // interned: many operations share their terms
   std::vector<PricedOperation> operations;
   const std::string generation_id;
   const std::string public_origin;
   const std::string data_dir;
-  std::unique_ptr<BoundLane> lane;  // destroyed before what it may view
+  std::unique_ptr<BoundLane> lane;  // destroyed before the data that it may view
 };
 
 // The copies that a lane on the pool reads from.
@@ -217,10 +218,10 @@ struct OwnedReply {
   std::vector<HeaderField> fields;
 };
 
-// The one end of a ticket, on the pool. It is owed, so it runs once, whatever becomes of its
-// caller, and then destroys the ticket. One word decides what it does: a settlement begins only
-// while it is `waiting`, so a caller that could withdraw it knows for certain that it never will;
-// the ticket is then released.
+// The single end of a ticket, on the pool. It is posted, so it runs exactly once, whatever happens
+// to its caller, and then destroys the ticket. One atomic decides its action: a settlement starts
+// only while the stage is `waiting`, so a caller that succeeded in withdrawing knows for certain
+// that it never will; the ticket is then released.
 class Ending final : public runtime::PoolWork {
  public:
   Ending(Guard& guard, std::shared_ptr<KeptLane> lane, std::unique_ptr<Ticket> ticket,
@@ -243,7 +244,7 @@ class Ending final : public runtime::PoolWork {
       PoolCircumstances call(request_id_, settle_by_);
       finish_.emplace(settle(guard_, *ticket_, reply_->view(), call));
     } else {
-      // The caller's time may be over; giving back takes some of its own.
+      // The caller's time may be over; the release gets some time of its own.
       PoolCircumstances call(request_id_, Deadline::after_ms(base::limits::commit_budget_ms));
       answer_ = release(guard_, *ticket_, release_, call);
     }
@@ -253,14 +254,14 @@ class Ending final : public runtime::PoolWork {
   }
 
   Wake wait(Deadline deadline) { return ended_.wait(deadline); }
-  // True: it will not be settled, ever.
+  // True: the ticket will never be settled.
   bool withdraw() noexcept {
     auto stage = Stage::waiting;
     return stage_.compare_exchange_strong(stage, Stage::withdrawn);
   }
-  // REQUIRES: wait() ended ready, and it was to settle and not withdrawn; once.
+  // REQUIRES: wait() ended ready, and this was to settle and was not withdrawn; call once.
   [[nodiscard]] Finish take_finish() { return *std::move(finish_); }
-  // REQUIRES: wait() ended ready, and it was to release; once.
+  // REQUIRES: wait() ended ready, and this was to release; call once.
   [[nodiscard]] std::optional<Refusal> take_answer() { return std::move(answer_); }
 
  private:
@@ -287,7 +288,7 @@ class GuardedTicket final : public Ticket {
     keeps_reply = ticket_->keeps_reply;
   }
 
-  // Not ended: an exception passed through its call.
+  // Reached with a ticket only if an exception passed through the call.
   ~GuardedTicket() override {
     if (ticket_ != nullptr) run_owed(guard_, ending({}, {}));
   }
@@ -336,11 +337,11 @@ class GuardedTicket final : public Ticket {
 
   Guard& guard_;
   const std::shared_ptr<KeptLane> lane_;
-  std::unique_ptr<Ticket> ticket_;  // null once its end was begun or is owed
+  std::unique_ptr<Ticket> ticket_;  // null once its end has begun or is posted
 };
 
-// An admission on the pool. Whether its caller takes it or has left is decided by one word, too:
-// nobody would end the ticket of a caller that left, so the work does.
+// An admission on the pool. One atomic decides, too, whether the caller takes it or has left: the
+// work itself ends the ticket of a caller that left.
 class AdmitWork final : public runtime::PoolWork {
  public:
   AdmitWork(Guard& guard, std::shared_ptr<KeptLane> lane, const LaneRequest& request,
@@ -358,7 +359,7 @@ class AdmitWork final : public runtime::PoolWork {
         .run();
   }
 
-  // For the caller, once: what the lane said, or nothing, when it has not.
+  // For the caller, once: the lane's answer; nullopt: there is none yet.
   [[nodiscard]] std::optional<Admission> take_or_leave() {
     auto stage = Stage::at_work;
     if (!stage_.compare_exchange_strong(stage, Stage::left)) return std::move(admission_);
@@ -415,7 +416,7 @@ class GuardedBoundLane final : public GuardedBound<BoundLane> {
     return *std::move(recalled);
   }
 
-  // Never waits by its contract, so it is asked where we are.
+  // state() never waits by its contract, so it is called directly.
   [[nodiscard]] State state(std::uint32_t operation) const noexcept override {
     return lane_->lane->state(operation);
   }
@@ -447,7 +448,7 @@ class GuardedLane final : public GuardedSlot<Lane> {
 
   [[nodiscard]] LaneTraits traits() const noexcept override { return inner_.traits(); }
 
-  // Pure and never on a loop: whoever compiles a registry waits for it anyway.
+  // Pure, and never called on a loop: the code that compiles a registry waits for it anyway.
   [[nodiscard]] Result<ReadTerms> read_terms(const RegistryParts& parts) const override {
     const Guard::Tag tag(guard_);
     auto read = contained([&]() -> Result<ReadTerms> { return inner_.read_terms(parts); });

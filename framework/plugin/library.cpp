@@ -27,12 +27,12 @@ Result<std::unique_ptr<Library>, LoadError> Library::open(PluginInfo info) {
 }
 
 std::optional<LoadError> Library::load() {
-  // Boost knows no name for "keep mapped"; it passes the system's flags through.
+  // Boost has no name for "keep mapped"; it passes the system's flags through.
   const auto mode = boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local |
                     static_cast<boost::dll::load_mode::type>(RTLD_NODELETE);
   const Descriptor* descriptor = nullptr;
   try {
-    // The overloads with an error code lose the loader's own words.
+    // The overloads with an error code lose the loader's error text.
     mapping_->file.load(std::filesystem::absolute(info_.file), mode);
     descriptor = &mapping_->file.get<const Descriptor>(std::string(descriptor_symbol));
   } catch (const std::exception& error) {

@@ -18,7 +18,7 @@ bool is_plain_segment(std::string_view segment) noexcept {
          });
 }
 
-// The part before the first '/', which is taken off `path` with it.
+// Returns the part before the first '/', and removes it and the slash from `path`.
 std::string_view take_segment(std::string_view& path) noexcept {
   const std::size_t end = std::min(path.find('/'), path.size());
   const std::string_view segment = path.substr(0, end);
@@ -49,8 +49,8 @@ std::string problem_of_intake(const IntakePath& row) {
   return {};
 }
 
-// The host says these itself, they are about the connection (RFC 9110 section 7.6.1), or they
-// would set a cookie of the whole host.
+// Fields that the host sets itself, that concern the connection (RFC 9110 section 7.6.1), or that
+// would set a cookie for the whole host.
 bool is_of_host(std::string_view name) noexcept {
   constexpr std::string_view names[] = {
       "connection", "content-length",    "date",    "keep-alive", "server",

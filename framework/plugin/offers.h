@@ -1,5 +1,5 @@
-// Functions on what plugins offer (turnpike/offers.h): whether a declaration is well-formed, which
-// row of it a request is for, and whether an answer may be sent. Pure; any Thread.
+// Functions on plugins' offers (turnpike/offers.h): checks declarations, finds the row for a
+// request, and checks answers. Pure; any Thread.
 #pragma once
 
 #include <string>
@@ -9,13 +9,13 @@
 
 namespace turnpike::plugin {
 
-// Says to its author what is wrong with a plugin's declaration; empty: nothing is.
+// Describes the fault of a plugin's declaration to its author; empty: none.
 std::string problem_of_offers(const Offers& offers);
 
-// The row for `path`, as it stands behind "/v1/plugins/<plugin>/"; null: there is none.
+// The row for `path`, the part after "/v1/plugins/<plugin>/"; null: none.
 const IntakePath* find_intake(std::span<const IntakePath> rows, std::string_view path) noexcept;
 
-// Says what is wrong with a plugin's answer; empty: it may be sent.
+// Describes the fault of a plugin's answer; empty: it may be sent.
 std::string problem_of_reply(const IntakeReply& reply);
 
 }  // namespace turnpike::plugin

@@ -18,7 +18,7 @@ OwnedRequest::OwnedRequest(const UpstreamRequest& request) : request_(request) {
     bytes += parameter.name.size() + parameter.raw.size() + parameter.value.size();
   }
   for (const HeaderField& field : request.headers) bytes += field.name.size() + field.value.size();
-  text_.reserve(bytes);  // the views below need the text to stay where it is
+  text_.reserve(bytes);  // views into the text require a stable address
   const auto keep = [this](std::string_view text) {
     const std::size_t at = text_.size();
     text_ += text;
@@ -51,7 +51,7 @@ PoolCall::PoolCall(std::shared_ptr<Upstream> upstream, const UpstreamRequest& re
 void PoolCall::run() noexcept {
   {
     const std::lock_guard lock(mutex_);
-    if (is_left_) return;  // its caller has told that nothing was sent
+    if (is_left_) return;  // its caller has reported that nothing was sent
     has_begun_ = true;
   }
   CheckedSink sink(*this, request_.view(), circumstances_);
@@ -81,7 +81,7 @@ bool PoolCall::body(std::string_view bytes) {
   while (!bytes.empty()) {
     WakeBatch batch;
     std::unique_lock lock(mutex_);
-    // The caller always comes back or leaves, so no deadline is needed here.
+    // The caller always returns or leaves, so no deadline is needed here.
     while (!is_left_ && buffer_.size() == buffer_bytes_max) {
       writer_.wait(lock, Deadline::never(), "plugin buffer");
     }

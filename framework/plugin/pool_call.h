@@ -1,7 +1,7 @@
-// PoolCall: one execution of a plugin on the blocking pool. It owns copies of all that is lent to
-// the plugin, and is itself the Call and the sink that the plugin sees: the plugin writes into its
-// bounded buffer, the caller takes from it (forward()). It is refcounted, so a plugin that is stuck
-// past the deadline keeps it until it returns.
+// PoolCall: one execution of a plugin on the blocking pool. It owns copies of all arguments of the
+// plugin, and is itself the Call and the sink that the plugin sees: the plugin writes into its
+// bounded buffer, the caller reads from the buffer (forward()). It is refcounted, so a plugin that
+// is stuck past the deadline keeps it until the plugin returns.
 //
 // Made by the caller, shared by the caller and one Thread of the pool.
 #pragma once
@@ -37,7 +37,7 @@ class OwnedRequest {
   UpstreamRequest request_;
 };
 
-// The circumstances of a call on the pool, as the plugin sees them there; they outlive the caller.
+// The plugin's Call on the pool; it outlives the caller.
 class PoolCircumstances final : public Call {
  public:
   explicit PoolCircumstances(const Call& call)
@@ -51,7 +51,7 @@ class PoolCircumstances final : public Call {
   [[nodiscard]] bool cancelled() const noexcept override { return stop_.is_set(); }
   bool sleep_ms(std::uint32_t duration_ms) noexcept override;
   void stop() noexcept { stop_.set(); }  // any Thread
-  // The caller's deadline may have moved on. Any Thread.
+  // Copies the caller's deadline, which may have moved. Any Thread.
   void follow(const Call& call) noexcept {
     deadline_ns_.store(call.deadline_ns(), std::memory_order_relaxed);
   }
@@ -68,13 +68,13 @@ class PoolCall final : public runtime::PoolWork, private ReplySink {
 
   PoolCall(std::shared_ptr<Upstream> upstream, const UpstreamRequest& request, const Call& call);
 
-  // Passes the reply on as it comes, on the caller's fiber. Ends `ready` when the plugin returned,
-  // `cancelled` also when the sink takes no more.
+  // Passes the reply on as it arrives, on the caller's fiber. Ends `ready` when the plugin
+  // returned, `cancelled` also when the sink takes no more.
   runtime::Wake forward(ReplySink& sink, const Call& call);
-  // The plugin gets nothing through any more: its sink says stop, its call is cancelled. False when
-  // it has not been called, and never will be. REQUIRES: forward() did not end ready.
+  // Detaches the plugin: its sink returns stop, its call is cancelled. False when the plugin has
+  // not been called, and never will be. REQUIRES: forward() did not end ready.
   [[nodiscard]] bool leave() noexcept;
-  // REQUIRES: forward() ended ready; once.
+  // REQUIRES: forward() ended ready; call once.
   [[nodiscard]] Done take_result() { return *std::move(result_); }
 
   void run() noexcept override;
@@ -94,7 +94,7 @@ class PoolCall final : public runtime::PoolWork, private ReplySink {
   const OwnedRequest request_;
   PoolCircumstances circumstances_;
 
-  std::mutex mutex_;  // all below
+  std::mutex mutex_;  // guards all members below
   bool has_begun_ = false;
   runtime::WaitList taker_;
   runtime::WaitList writer_;

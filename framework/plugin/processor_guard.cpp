@@ -1,5 +1,6 @@
-// The guard of processors (guard.h): each function of a bound processor where it may block, with
-// arguments that the call owns, and its answers held to the interface (turnpike/processor.h).
+// The guard of processors (guard.h): runs each function of a bound processor where it may block,
+// with arguments that the call owns, and checks its answers against the interface
+// (turnpike/processor.h).
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -206,7 +207,7 @@ class GuardedProcessor final : public GuardedSlot<Processor> {
 
   [[nodiscard]] ProcessorTraits traits() const noexcept override { return inner_.traits(); }
 
-  // What `binding` refers to outlives what is bound, so nothing of it is copied.
+  // The objects that `binding` refers to outlive the bound processor, so they are not copied.
   Result<std::unique_ptr<BoundProcessor>> bind(const ProcessorBinding& binding,
                                                Host& host) override {
     auto bound = bind_guarded<BoundProcessor>(guard_, "processor",

@@ -18,14 +18,14 @@ namespace turnpike::quota {
 namespace {
 
 constexpr std::size_t shard_count = 256;
-constexpr std::uint32_t ahead_max = 1'024;   // grants that a row may be written ahead of
-constexpr std::uint32_t ahead_divisor = 16;  // and no more than this part of a limit
-constexpr std::uint32_t ahead_ms = 200;      // of what a caller asks for in so long
-constexpr std::int64_t gather_ms = 2;        // what comes meanwhile shares a transaction
-constexpr std::int64_t pause_ms = 50;        // of the keeper, with nothing to write
-constexpr std::int64_t retry_ms = 250;       // after a write failed
+constexpr std::uint32_t ahead_max = 1'024;   // grants by which a row may be written ahead
+constexpr std::uint32_t ahead_divisor = 16;  // and at most this fraction of a limit
+constexpr std::uint32_t ahead_ms = 200;      // a caller's requests of this time are covered
+constexpr std::int64_t gather_ms = 2;        // requests of this time share a transaction
+constexpr std::int64_t pause_ms = 50;        // of the keeper without work
+constexpr std::int64_t retry_ms = 250;       // after a failed write
 constexpr std::size_t reclaimed_a_round = 2'048;
-constexpr std::size_t looked_at_in_one_lock = 64;  // chains of the table
+constexpr std::size_t looked_at_in_one_lock = 64;  // buckets of the hash table
 constexpr std::uint32_t dropped_at_a_time = 1'000;
 constexpr std::int64_t drop_interval_ms = 1'000;
 constexpr std::uint32_t load_threads_max = 4;
@@ -79,20 +79,20 @@ struct KeyEqual {
   }
 };
 
-// One account in one bucket; a million of them are to stay within 300 MB. The grants of a window
-// are numbered by its count.
+// One account in one bucket; a million entries must fit into 300 MB. The grants of a window are
+// numbered by its count.
 struct Entry {
   Counts counts;
   Permits permits;
-  std::int64_t idle_at_ms = 0;  // its windows have ended
+  std::int64_t idle_at_ms = 0;  // end of its windows
   std::uint32_t safe = 0;       // grants up to this number are durable
-  std::uint32_t mark = 0;       // will be, when the row under way is written
-  std::uint32_t marked_ms = 0;  // when a row was last made, modulo 2^32
-  std::uint32_t handles = 0;    // Permit objects that refer to it
-  std::uint16_t ahead = 0;      // grants that the last row was ahead
+  std::uint32_t mark = 0;       // durable once the current write has succeeded
+  std::uint32_t marked_ms = 0;  // time of its last row, modulo 2^32
+  std::uint32_t handles = 0;    // Permit objects that refer to the entry
+  std::uint16_t ahead = 0;      // grants by which the last row was ahead
   std::uint16_t ahead_limit = 0;
   bool is_dirty = false;    // in Shard::dirty
-  bool is_writing = false;  // in the batch under way
+  bool is_writing = false;  // in the current batch
   bool keeps = false;       // has a cumulative limit: its row never ends
 };
 
@@ -102,10 +102,10 @@ struct alignas(64) Shard {
   mutable std::mutex mutex;
   Entries entries;
   std::vector<Entries::value_type*> dirty;
-  std::shared_ptr<Batch> next;     // takes what is dirty
-  std::shared_ptr<Batch> writing;  // took what is being written
-  std::size_t cursor = 0;          // of reclaim(): a bucket of the table
-  runtime::Mutex loading;          // rows are read one after the other; held across the wait
+  std::shared_ptr<Batch> next;     // collects dirty entries
+  std::shared_ptr<Batch> writing;  // the batch being written
+  std::size_t cursor = 0;          // of reclaim(): a bucket of the hash table
+  runtime::Mutex loading;          // serializes reading of rows; held across the wait
 };
 
 class NodePermit final : public Permit {
@@ -126,9 +126,9 @@ class NodePermit final : public Permit {
 
  private:
   Shard& shard_;
-  Entry& entry_;  // stays while `handles` counts us
+  Entry& entry_;  // valid while `handles` counts this object
   const std::uint64_t number_;
-  const std::shared_ptr<Batch> batch_;  // null: durable already, or nothing is
+  const std::shared_ptr<Batch> batch_;  // null: durable already, or not durable at all
 };
 
 std::uint16_t ahead_limit_of(const Limits& limits) noexcept {
@@ -138,8 +138,8 @@ std::uint16_t ahead_limit_of(const Limits& limits) noexcept {
   return static_cast<std::uint16_t>(std::min<std::uint64_t>(ahead_max, least / ahead_divisor));
 }
 
-// By how many grants the row of an entry is to be ahead that was last made `passed_ms` ago: more
-// and more, up to what the caller asks for in ahead_ms.
+// The number of grants that an entry's next row, `passed_ms` after its last row, is written ahead:
+// doubled each time, up to the caller's requests in ahead_ms.
 std::uint16_t ahead_of(const Entry& entry, std::uint32_t passed_ms) noexcept {
   const std::uint32_t granted_then = entry.mark > entry.ahead ? entry.mark - entry.ahead : 0;
   const std::uint64_t granted = entry.counts.window - granted_then;
@@ -163,7 +163,7 @@ struct NodeStore::Machine {
   }
 
   Shard& shard_of(const KeyView& key) noexcept {
-    // The upper bits: the table uses the lower ones.
+    // The upper bits: the hash table uses the lower ones.
     return shards[(key.hash * 0x9E3779B97F4A7C15u) >> 56];
   }
   std::int64_t now_ms() noexcept {
@@ -199,16 +199,16 @@ struct NodeStore::Machine {
   std::atomic<std::int64_t> latest_ms{0};
   std::atomic<bool> is_failing{false};
   std::atomic<bool> is_stopping{false};
-  runtime::Event wanted;  // somebody waits for a write, or stop
+  runtime::Event wanted;  // a write is awaited, or stop
   std::thread keeper;
 
-  // The keeper's own.
+  // Used by the keeper only.
   std::vector<CounterRow> rows;
   std::vector<std::pair<Shard*, Entries::value_type*>> written;
   std::int64_t tidy_at_ns = 0;
   std::int64_t drop_at_ms = 0;
   std::mutex reclaim_mutex;
-  std::size_t reclaim_shard = 0;  // these are guarded by it
+  std::size_t reclaim_shard = 0;  // guarded by reclaim_mutex, as the next
   std::vector<Entries::node_type> forgotten;
 };
 
@@ -246,7 +246,7 @@ Result<Decision, base::Error> NodeStore::take(std::string_view account_id, const
       const auto found = shard.entries.find(key);
       if (found != shard.entries.end()) return machine_->decide(shard, *found, limits);
     }
-    // Reclaimed again before we come back? Then it is read again.
+    // The entry may be reclaimed again before the next look-up; then it is read again.
     if (auto loaded = machine_->load(shard, key, deadline); !loaded.ok()) return loaded.error();
   }
 }
@@ -255,7 +255,7 @@ Result<Standing, base::Error> NodeStore::read(std::string_view account_id, const
                                               const Limits& limits, runtime::Deadline deadline) {
   const KeyView key(account_id, bucket);
   Shard& shard = machine_->shard_of(key);
-  // Perhaps another gateway counts now, and what is remembered here is old.
+  // Another gateway may be counting now, so the entries here may be outdated.
   if (machine_->is_failing.load(std::memory_order_relaxed)) return unavailable();
   {
     const std::lock_guard lock(shard.mutex);
@@ -293,8 +293,8 @@ Result<Counts, base::Error> NodeStore::Machine::stored(const KeyView& key,
   return (**reply.value).value_or(Counts{});
 }
 
-// No entry may come in twice: a row that was read before the entry was written would give back what
-// the entry had granted. So a loader holds `loading` from the moment it looks at the table.
+// An entry must not be inserted twice: a row read before the entry was written would forget its
+// grants. A loader therefore holds `loading` from before it checks the table.
 Result<Unit, base::Error> NodeStore::Machine::load(Shard& shard, const KeyView& key,
                                                    runtime::Deadline deadline) {
   const runtime::MutexLock loading(shard.loading, deadline);
@@ -315,7 +315,7 @@ Result<Unit, base::Error> NodeStore::Machine::load(Shard& shard, const KeyView& 
 
 Standing NodeStore::Machine::look(Entry& entry, const Limits& limits) {
   if (entry.counts.turn_to(limits, now_ms())) entry.safe = entry.mark = 0;
-  const std::int64_t now = clock.now_ms();  // also when it stepped back: waits end by it
+  const std::int64_t now = clock.now_ms();  // also after a clock step back: waits end by it
   const std::int64_t now_ns = clock.monotonic_ns();
   entry.idle_at_ms = end_of_windows_ms(limits, entry.counts);
   entry.keeps = limits.cumulative_limit.has_value();
@@ -344,7 +344,8 @@ Decision NodeStore::Machine::decide(Shard& shard, Entries::value_type& item, con
   return decision;
 }
 
-// Sees to it that the grant just counted becomes durable; the batch that will make it so, or null.
+// Makes sure that the counted grant becomes durable. Returns the batch that will write it; null: it
+// is durable already.
 std::shared_ptr<Batch> NodeStore::Machine::cover(Shard& shard, Entries::value_type& item) {
   if (!durable) return nullptr;
   Entry& entry = item.second;
@@ -360,7 +361,7 @@ std::shared_ptr<Batch> NodeStore::Machine::cover(Shard& shard, Entries::value_ty
   return shard.next;
 }
 
-// What nobody waits for goes with the keeper's next round.
+// Entries without a waiter are written in the keeper's next round.
 void NodeStore::Machine::make_dirty(Shard& shard, Entries::value_type& item, bool is_awaited) {
   if (!std::exchange(item.second.is_dirty, true)) shard.dirty.push_back(&item);
   if (is_awaited && !wanted.is_set()) wanted.set();
@@ -376,7 +377,7 @@ CounterRow NodeStore::Machine::row_of(Entries::value_type& item, std::uint32_t a
   return row;
 }
 
-// Takes over what is dirty; false when nothing is.
+// Collects the dirty entries; false when there are none.
 bool NodeStore::Machine::collect(std::int64_t now) {
   rows.clear();
   written.clear();
@@ -391,7 +392,7 @@ bool NodeStore::Machine::collect(std::int64_t now) {
       entry.is_dirty = false;
       entry.is_writing = true;
       entry.mark = entry.counts.window + entry.ahead;
-      entry.safe = std::min(entry.safe, entry.mark);  // the row may replace one further ahead
+      entry.safe = std::min(entry.safe, entry.mark);  // the old row may be further ahead
       rows.push_back(row_of(*item, entry.ahead));
       written.emplace_back(&shard, item);
     }
@@ -413,7 +414,7 @@ bool NodeStore::Machine::write() {
   return done.ok();
 }
 
-// Ends the batches under way: each shard has its own, and those that wait for it.
+// Ends the batches of the current write: each shard has its own, with its waiters.
 void NodeStore::Machine::settle(bool is_written) {
   std::size_t at = 0;
   while (at < written.size()) {
@@ -441,7 +442,7 @@ void NodeStore::Machine::keep() {
   base::name_this_thread("free-counts");
   while (!is_stopping.load()) {
     wanted.wait(runtime::Deadline::after_ms(pause_ms));
-    if (wanted.is_set()) {  // let those come along that come at the same time
+    if (wanted.is_set()) {  // gather concurrent requests into one write
       runtime::sleep_until(runtime::Deadline::after_ms(is_failing.load() ? retry_ms : gather_ms));
       wanted.reset();
     }
@@ -454,7 +455,7 @@ void NodeStore::Machine::keep() {
   }
 }
 
-// Rows that have ended say nothing, so it matters to nobody when they go.
+// Ended rows are ignored anyway, so the time of their deletion does not matter.
 void NodeStore::Machine::drop_ended() {
   const std::int64_t now = now_ms();
   if (now < drop_at_ms) return;
@@ -479,11 +480,11 @@ void NodeStore::Machine::reclaim(std::size_t entries) {
       --shards_left;
     }
     lock.unlock();
-    forgotten.clear();  // nobody waits while the allocator takes their memory back
+    forgotten.clear();  // frees the memory outside the lock
   }
 }
 
-// Takes what says nothing any more out of one chain of the table.
+// Removes obsolete entries from one bucket of the hash table.
 void NodeStore::Machine::reclaim_chain(Shard& shard, std::int64_t now) {
   for (auto at = shard.entries.begin(shard.cursor); at != shard.entries.end(shard.cursor);) {
     Entries::value_type& item = *at++;
@@ -491,14 +492,14 @@ void NodeStore::Machine::reclaim_chain(Shard& shard, std::int64_t now) {
     if (entry.idle_at_ms > now || entry.handles > 0 || entry.is_dirty || entry.is_writing) continue;
     if (entry.keeps && !durable) continue;
     if (entry.keeps && entry.ahead > 0) {
-      make_dirty(shard, item, false);  // first the row must say exactly what was granted
+      make_dirty(shard, item, false);  // first the row must contain the exact count
     } else {
       forgotten.push_back(shard.entries.extract(shard.entries.find(item.first)));
     }
   }
 }
 
-// At the end: no row stays ahead of what was granted.
+// At the end, writes exact counts, so that no row stays ahead of its grants.
 void NodeStore::Machine::write_exactly() {
   if (!durable) return;
   rows.clear();

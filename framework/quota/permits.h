@@ -1,5 +1,5 @@
-// Permits: those in flight in one bucket of one account, each with the time at which it ends by
-// itself. Not synchronised; lives in an entry of NodeStore, under its lock.
+// Permits: the requests in flight in one bucket of one account, each with its expiry. Not
+// synchronised; lives in an entry of NodeStore, under its lock.
 #pragma once
 
 #include <algorithm>
@@ -10,17 +10,17 @@ namespace turnpike::quota {
 
 class Permits {
  public:
-  // Forgets those whose time is over.
+  // Removes expired permits.
   void expire(std::int64_t now_ns) noexcept {
     while (begin_ < all_.size() && (all_[begin_].is_back || all_[begin_].end_ns <= now_ns)) {
       in_use_ -= all_[begin_].is_back ? 0 : 1;
       ++begin_;
     }
-    // One that was given back stays behind an older one that has not ended; not too many do.
+    // Returned permits may remain behind an older open one; compact() bounds their number.
     if (begin_ > in_use_ + 8 || all_.size() - begin_ > 2 * std::size_t{in_use_} + 8) compact();
   }
-  // The permit's number. Ends are kept in order: after a reload that shortens the time of permits,
-  // a new one lasts as long as the last old one that is out.
+  // Returns the permit's number. Expiries are kept in order: after a reload that shortens permits,
+  // a new one lasts as long as the last old one that is open.
   std::uint64_t add(std::int64_t end_ns) {
     if (begin_ == all_.size()) {
       all_.clear();
@@ -32,7 +32,7 @@ class Permits {
     ++in_use_;
     return last_number_;
   }
-  // Nothing happens when its time was over, or it is back already.
+  // No effect if the permit has expired or was returned already.
   void give_back(std::uint64_t number) noexcept {
     const auto found = std::lower_bound(
         all_.begin() + static_cast<std::ptrdiff_t>(begin_), all_.end(), number,
@@ -44,7 +44,7 @@ class Permits {
   }
 
   [[nodiscard]] std::uint32_t in_use() const noexcept { return in_use_; }
-  // REQUIRES: expire() was called and some are in use.
+  // REQUIRES: expire() was called and some permits are open.
   [[nodiscard]] std::int64_t first_end_ns() const noexcept { return all_[begin_].end_ns; }
 
  private:
@@ -60,7 +60,7 @@ class Permits {
     begin_ = 0;
   }
 
-  std::vector<One> all_;  // by number, from begin_ on; the last one is not back
+  std::vector<One> all_;  // by number, from begin_ on; the last one is not returned
   std::uint64_t last_number_ = 0;
   std::uint32_t begin_ = 0;
   std::uint32_t in_use_ = 0;

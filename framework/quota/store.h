@@ -1,10 +1,10 @@
-// QuotaStore: the port behind which the free lane counts: requests granted to an account in a
+// QuotaStore: the port through which the free lane counts: requests granted to an account in a
 // bucket, and the permits of those in flight. A decision is one atomic step: all counts advance and
-// a permit is given, or nothing changes. Implementations: NodeStore (one node), storage/redis_quota
-// (several nodes), and WithFallback over both.
+// a permit is returned, or nothing changes. Implementations: NodeStore (one node),
+// storage/redis_quota (several nodes), and WithFallback over both.
 //
 // Owned by app/, outlives every permit. All members are safe on any fiber and plain Thread and may
-// suspend, but for the end of a permit, which waits for nothing.
+// suspend, except the destructor of a permit, which never waits.
 #pragma once
 
 #include <cstdint>
@@ -24,28 +24,28 @@
 
 namespace turnpike::quota {
 
-// The right to be in flight. Its end gives it back; if it never ends here (the process was killed),
-// it ends by itself after the permit's time.
+// The right to be in flight. The destructor returns it; if the process is killed, it ends by its
+// expiry.
 class Permit {
  public:
   virtual ~Permit() = default;
-  // Waits until the request stays counted whatever happens to this process. To be asked before a
-  // reply is shown to its caller. Error: gateway.free_unavailable.
+  // Waits until the request stays counted even if this process dies. Call it before a reply is
+  // shown to the caller. Error: gateway.free_unavailable.
   virtual Result<Unit, base::Error> confirm(runtime::Deadline deadline) = 0;
 };
 
 struct Decision {
   std::unique_ptr<Permit> permit;   // null: refused
   std::optional<Limit> refused_by;  // when refused
-  Standing standing;                // with this request, when granted
+  Standing standing;                // includes this request, if granted
 };
 
-// Given by bucket(), the same for the same key; valid as long as the store.
+// Returned by bucket(), the same for the same key; valid as long as the store.
 struct Bucket {
   std::string key;
 };
 
-// The buckets of one store. Their names are the operator's, so they are few and none is forgotten.
+// The buckets of one store. Their names come from the operator, so they are few and never removed.
 class Buckets {
  public:
   const Bucket& find_or_add(std::string_view key) {
@@ -66,7 +66,7 @@ class QuotaStore {
  public:
   virtual ~QuotaStore() = default;
   virtual const Bucket& bucket(std::string_view key) = 0;
-  // Error: gateway.free_unavailable, when it cannot be decided.
+  // Error: gateway.free_unavailable, when no decision is possible.
   virtual Result<Decision, base::Error> take(std::string_view account_id, const Bucket& bucket,
                                              const Limits& limits, runtime::Deadline deadline) = 0;
   // Changes nothing. Error: gateway.free_unavailable.

@@ -31,7 +31,7 @@ class WithFallback final : public QuotaStore {
     return local;
   }
 
-  // A quota that cannot be read is not invented: a share is not the account's quota.
+  // An unreadable quota is an error: a node's share is not the account's quota.
   Result<Standing, base::Error> read(std::string_view account_id, const Bucket& bucket,
                                      const Limits& limits, runtime::Deadline deadline) override {
     return shared_.read(account_id, bucket, limits, deadline);

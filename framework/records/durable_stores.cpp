@@ -21,7 +21,7 @@ constexpr std::int64_t clock_age_ms_max = 1'000;
 constexpr std::int64_t patience_ns_max = 500'000;
 constexpr std::size_t queued_max = 1 << 16;
 constexpr std::size_t group_applies_max = 256;
-// PostgreSQL has locks for 6,400 keys by default, of all groups of all nodes.
+// PostgreSQL has locks for 6,400 keys by default, shared by all groups of all nodes.
 constexpr std::size_t group_keys_max = 512;
 constexpr std::size_t group_bytes_max = 8 * 1024 * 1024;
 constexpr std::size_t chance_bytes = 512;
@@ -42,12 +42,12 @@ struct HashOfName {
 
 }  // namespace
 
-// The keys that a group names; of each, whether it is written.
+// The keys that a group names, and for each whether the group writes it.
 class NamedKeys {
  public:
   void clear() { written_.clear(); }
-  // False, taking nothing, when they would be too many, or when a key that one of the two writes is
-  // named by the other.
+  // False, without taking the apply, when there would be too many keys, or when a key written by
+  // either the group or the apply is named by the other.
   bool take(const Apply& apply) {
     if (written_.size() + apply.checks.size() + apply.writes.size() > group_keys_max) return false;
     for (const StoreCheck& check : apply.checks) {
@@ -68,7 +68,7 @@ class NamedKeys {
   std::unordered_map<Name, bool, HashOfName> written_;
 };
 
-// An apply with the bytes it refers to.
+// An apply with copies of the bytes that it refers to.
 struct ApplyJob : runtime::GroupJob<StoreApplied> {
   ApplyJob(std::atomic<std::uint64_t>& waiting_bytes, std::string_view plugin,
            std::span<const StoreCheck> given_checks, std::span<const StoreWrite> given_writes)
@@ -109,7 +109,7 @@ class DurableStores::PluginStore final : public Store {
                      Call& call) noexcept override {
     try {
       return stores_.apply(plugin_, checks, writes, call);
-    } catch (...) {  // memory exhaustion, before anything was queued
+    } catch (...) {  // out of memory, before the job was queued
       return {};
     }
   }
@@ -253,7 +253,8 @@ std::int64_t DurableStores::now_ms() const noexcept {
 
 // ---- the writing Thread -------------------------------------------------------------------------
 
-// Those that were there when the last group ended, or what comes in a quarter of its time.
+// Waits for as many jobs as were present when the last group ended, for at most a quarter of its
+// time.
 runtime::Patience DurableStores::patience(std::size_t /*waiting*/, const runtime::LastGroup& last) {
   return {last.jobs + last.waiting, std::min(last.ns / 4, patience_ns_max)};
 }
@@ -325,7 +326,7 @@ void DurableStores::between_groups() {
 void DurableStores::read_clock() {
   clock_read_ns_ = runtime::now_ns();
   const auto read = writer_->now_ms();
-  if (!read) return;  // the last one goes on
+  if (!read) return;  // the last value stays
   clock_zero_ms_ = *read ? **read - sources_.clock.monotonic_ns() / ns_per_ms : own_clock;
 }
 
@@ -338,7 +339,7 @@ std::uint64_t DurableStores::new_version() {
     }
     chance_.resize(chance_.size() - sizeof version);
     std::memcpy(&version, chance_.data() + chance_.size(), sizeof version);
-    version >>= 1;  // 63 bits, as databases count
+    version >>= 1;  // 63 bits, since databases use signed numbers
   }
   return version;
 }

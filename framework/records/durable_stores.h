@@ -6,8 +6,8 @@
 // that alternate. An apply that names a key which the group writes already waits for the next
 // group. An apply whose check fails does not affect the rest of its group.
 //
-// group_commit.h says what may go wrong and what then happens. In the words of the Store: nothing
-// was written is `unavailable`, and a caller that leaves before its apply has an outcome is told
+// group_commit.h lists the failures and their consequences. In terms of the Store: `unavailable`
+// means that nothing was written, and a caller that leaves before its apply has an outcome gets
 // `unknown`. When the database is broken, the process is asked to end.
 //
 // Both the gateway and the command line make one:
@@ -46,20 +46,20 @@ class DurableStores final : public Stores, private runtime::GroupWriter<ApplyJob
     Random& random;
     base::Log& log;
     base::Metrics& metrics;
-    runtime::BlockingPool& pool;  // for reads; must outlive them
+    runtime::BlockingPool& pool;  // for reads; outlives the stores
     // Called once, from the writing Thread, when the database can no longer be trusted: the process
     // must end, and the next start recovers.
     std::function<void(std::string_view reason)> fatal;
   };
 
   DurableStores(Table& table, Sources sources);
-  ~DurableStores() override;  // without stop(): what is queued is not written
+  ~DurableStores() override;  // without stop(): queued applies are not written
   DurableStores(const DurableStores&) = delete;
   DurableStores& operator=(const DurableStores&) = delete;
 
-  // Blocks. The error: the database cannot be reached.
+  // Blocks. Error: the database cannot be reached.
   [[nodiscard]] Stored<Unit> start();
-  void stop() noexcept;  // writes what is queued, within the commit budget
+  void stop() noexcept;  // writes queued applies, within the commit budget
 
   std::unique_ptr<Store> store_of(std::string_view plugin) override;
 
@@ -92,16 +92,16 @@ class DurableStores final : public Stores, private runtime::GroupWriter<ApplyJob
   base::Counter& unknown_;
   const runtime::PoolUser readers_;
   std::unique_ptr<Writer> writer_;
-  std::atomic<std::uint64_t> waiting_bytes_ = 0;  // of all applies that are not answered
-  // The database's clock when the steady clock was at zero; own_clock: the process's clock counts.
+  std::atomic<std::uint64_t> waiting_bytes_ = 0;  // of all applies without an answer
+  // The database's clock when the steady clock was at zero; own_clock: the process's clock is used.
   static constexpr std::int64_t own_clock = INT64_MIN;
   std::atomic<std::int64_t> clock_zero_ms_ = own_clock;
   std::int64_t clock_read_ns_ = 0;
-  // The writing Thread's.
+  // Used by the writing Thread only.
   std::vector<std::uint8_t> chance_;             // for versions
-  const std::unique_ptr<NamedKeys> group_keys_;  // of the group that is put together
+  const std::unique_ptr<NamedKeys> group_keys_;  // of the group being assembled
   bool is_failing_ = false;
-  Group group_;  // ends first
+  Group group_;  // destroyed first
 };
 
 }  // namespace turnpike::records

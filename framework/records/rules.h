@@ -1,5 +1,5 @@
 // Checks the requests of a plugin to its Store (sdk/turnpike/store.h) against the limits in
-// base/limits.h. Each function returns the fault in words, or nothing. Pure; any Thread.
+// base/limits.h. Each function returns a description of the fault, or nullopt. Pure; any Thread.
 #pragma once
 
 #include <cstddef>
@@ -13,12 +13,12 @@
 namespace turnpike::records {
 
 std::optional<std::string> fault_of_key(std::string_view key);
-// The fault of a `prefix` or an `after`, each of which is a key or empty.
+// Checks a `prefix` or an `after`, each of which is a key or empty.
 std::optional<std::string> fault_of_bound(std::string_view bound);
 std::optional<std::string> fault_of(std::span<const StoreCheck> checks,
                                     std::span<const StoreWrite> writes);
 
-// All keys and values together.
+// The size of all keys and values together.
 std::size_t bytes_of(std::span<const StoreCheck> checks,
                      std::span<const StoreWrite> writes) noexcept;
 

@@ -1,6 +1,7 @@
-// Stores: where every plugin's Store comes from. DurableStores is the real one (durable_stores.h).
+// Stores: creates the Store of every plugin. DurableStores is the real implementation
+// (durable_stores.h).
 //
-// Owned by app/; outlives what it makes. Any Thread.
+// Owned by app/; outlives the stores that it makes. Any Thread.
 #pragma once
 
 #include <memory>
@@ -13,7 +14,7 @@ namespace turnpike::records {
 class Stores {
  public:
   virtual ~Stores() = default;
-  // The records of the plugin of that name. May be asked for more than once.
+  // The records of the plugin with that name. May be called more than once.
   [[nodiscard]] virtual std::unique_ptr<Store> store_of(std::string_view plugin) = 0;
 };
 

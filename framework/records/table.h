@@ -1,10 +1,10 @@
-// The ports under the stores of plugins (storage/ implements them, on SQLite and on PostgreSQL):
-// Table reads, for anybody; a Writer writes, for one Thread. All block; none may be called from a
-// loop Thread.
+// The ports under the stores of plugins (storage/ implements them, on SQLite and on PostgreSQL): a
+// Table reads, for any Thread; a Writer writes, for one Thread. All block; none may be called from
+// a loop Thread.
 //
 // A failure's kind is part of the contract: `unavailable` means that nothing was written and the
 // same call may be repeated; `unknown` that the transaction may or may not have committed, which
-// outcome() finds out; `fatal` that the database can no longer be trusted and the process must end
+// outcome() determines; `fatal` that the database can no longer be trusted and the process must end
 // and recover.
 #pragma once
 
@@ -35,11 +35,11 @@ struct Apply {
   std::string_view plugin;
   std::span<const StoreCheck> checks;
   std::span<const StoreWrite> writes;
-  std::uint64_t version = 0;  // what it gives to the records that it writes; below 2^63
+  std::uint64_t version = 0;  // of the records that it writes; below 2^63
 };
 
-// Which applies of a batch were not done since a check did not hold: positions, ascending. All
-// others were done, durably.
+// Applies of a batch that were not done since a check failed: positions, ascending. All others were
+// done, durably.
 using Conflicts = std::vector<std::size_t>;
 
 class Writer {
@@ -47,10 +47,10 @@ class Writer {
   virtual ~Writer() = default;
   // One transaction. REQUIRES: no key that one apply writes is named by another; not empty.
   virtual Stored<Conflicts> write(std::span<const Apply> batch) = 0;
-  // After a write() that failed as `unknown`, before the next: what became of it, for good.
-  // Nothing: it has not committed and never will.
+  // Call after a write() that failed as `unknown`, before the next write(): the final outcome.
+  // nullopt: it has not committed and never will.
   virtual Stored<std::optional<Conflicts>> outcome() = 0;
-  // The database's clock; nothing: it has none but the process's.
+  // The database's clock; nullopt: it has no clock other than the process's.
   virtual Stored<std::optional<std::int64_t>> now_ms() = 0;
 };
 
@@ -59,7 +59,7 @@ class Table {
   virtual ~Table() = default;
   virtual Stored<std::unique_ptr<Writer>> open_writer() = 0;
   virtual Stored<std::optional<StoreRecord>> get(std::string_view plugin, std::string_view key) = 0;
-  // Works like Store::scan(). REQUIRES: a limit of 1 to limits::store_scan_records_max.
+  // As Store::scan(). REQUIRES: a limit of 1 to limits::store_scan_records_max.
   virtual Stored<std::vector<StoreRecord>> scan(std::string_view plugin, std::string_view prefix,
                                                 std::string_view after, std::uint32_t limit) = 0;
 };

@@ -18,7 +18,7 @@ struct Edit {
   std::string text;
 };
 
-// A file with the places of its lines.
+// A file's text with the offsets of its lines.
 class Text {
  public:
   explicit Text(const std::string& text) : text_(text) {
@@ -34,7 +34,7 @@ class Text {
   [[nodiscard]] char at(std::size_t offset) const {
     return offset < text_.size() ? text_[offset] : '\0';
   }
-  // The end of the line, before its break.
+  // The end of the line, before its line break.
   [[nodiscard]] std::size_t line_end(std::size_t offset) const {
     const std::size_t end = std::min(text_.find('\n', offset), text_.size());
     return end > offset && text_[end - 1] == '\r' ? end - 1 : end;
@@ -42,7 +42,7 @@ class Text {
   [[nodiscard]] std::string_view piece(std::size_t begin, std::size_t end) const {
     return std::string_view(text_).substr(begin, end - begin);
   }
-  // How the file breaks its lines.
+  // The line break that the file uses.
   [[nodiscard]] std::string_view line_break() const {
     const std::size_t end = text_.find('\n');
     return end != text_.npos && end > 0 && text_[end - 1] == '\r' ? "\r\n" : "\n";
@@ -53,8 +53,8 @@ class Text {
   std::vector<std::size_t> lines_;
 };
 
-// Where a scalar ends that begins at `begin` and has its line to itself up to a comment; nothing:
-// it does not.
+// The end of the line, if the scalar `value` and an optional comment are the last text on it;
+// nullopt otherwise.
 std::optional<std::size_t> end_of_line_with(const Text& text, const Tree& tree, const Node& value) {
   const std::size_t begin = text.offset_of(value);
   const std::size_t line_end = text.line_end(begin);
@@ -73,7 +73,7 @@ std::optional<std::size_t> end_of_line_with(const Text& text, const Tree& tree, 
   return line_end;
 }
 
-// The edit that gives the map `counter: number`, which it has or not.
+// The edit that sets `counter: number` in the map, whether or not the map has the counter.
 Edit edit_of(const Text& text, const Tree& tree, const Node& map, std::string_view counter,
              std::uint32_t number) {
   const std::string digits = std::to_string(number);
@@ -88,7 +88,7 @@ Edit edit_of(const Text& text, const Tree& tree, const Node& map, std::string_vi
   const std::string entry = std::string(counter) + ": " + digits;
   const std::size_t begin = text.offset_of(map);
   if (text.at(begin) == '{') return {begin + 1, 0, entry + ", "};
-  // Behind the first entry where that is one line, and otherwise before it.
+  // Inserts after the first entry if that is one line, and otherwise before it.
   const Node& key = tree.at(map.first_child);
   const Node& value = tree.at(key.next);
   const std::string indent(key.column - 1, ' ');
@@ -161,7 +161,7 @@ Result<Bumped, std::vector<Problem>> bump(std::span<const Source> files,
     all[file].text = edited(files[file].text, std::move(edits));
     bumped.changed.push_back(all[file]);
   }
-  // What was written must be the program that was meant: nothing of it is installed otherwise.
+  // Compiles the edited files: the result must be the intended program without redefinitions.
   redefinitions.clear();
   input.sources = all;
   const auto again = compile(input);

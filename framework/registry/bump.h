@@ -1,5 +1,5 @@
-// bump(): raises, in the text of the registry's files, the revisions and versions of what is
-// installed with another definition. Nothing else of a file changes: comments, order and layout
+// bump(): raises, in the text of the registry's files, the revisions and versions of definitions
+// that differ from the installed ones. Nothing else of a file changes: comments, order and layout
 // stay. Pure; safe on any Thread.
 #pragma once
 
@@ -21,11 +21,11 @@ struct Raised {
 };
 
 struct Bumped {
-  std::vector<Source> changed;  // the files with other texts than before
+  std::vector<Source> changed;  // the files whose text changed
   std::vector<Raised> raised;
 };
 
-// Problems are those of the files, apart from redefinitions. `lane` as in CompileInput.
+// Problems are those of compile(), except redefinitions. `lane` as in CompileInput.
 Result<Bumped, std::vector<Problem>> bump(std::span<const Source> files,
                                           std::span<const InstalledFact> installed,
                                           const Lane* lane = nullptr);

@@ -14,15 +14,15 @@
 namespace turnpike::registry {
 namespace {
 
-// A member whose name is not ours, but a lane's.
+// A member that belongs to a lane, under the lane's name.
 struct LaneMember {
   std::string name;
   std::string_view text;  // canonical
 };
 using LaneMembers = std::vector<LaneMember>;
 
-// Writes one object; keys must come in canonical order, which for ours is the order of bytes. Those
-// of the lane, in that order, come in their places among the others.
+// Writes one object; keys must come in canonical order, which for our names is byte order. Members
+// of lanes, in the same order, are merged in between.
 class Object {
  public:
   explicit Object(std::string& out, LaneMembers lane = {}) : out_(out), lane_(std::move(lane)) {
@@ -66,7 +66,7 @@ class Object {
   std::string& out_;
   std::string_view last_;
   const LaneMembers lane_;
-  std::size_t written_ = 0;  // of lane_
+  std::size_t written_ = 0;  // number of lane members written
 };
 
 template <class Items, class Write>
@@ -224,7 +224,7 @@ void append_readiness(std::string& out, const Readiness& readiness) {
   object.end();
 }
 
-// Only where the policy differs from the usual one, so that routes without any keep their form.
+// Only if the policy differs from the default, so that routes without a policy keep their hash.
 LaneMembers policy_of(const Program& program, const Route& route) {
   const LaneTerms* const terms = program.lane_terms();
   if (terms == nullptr || terms->policies[route.policy].canonical.empty()) return {};
@@ -235,9 +235,8 @@ void append_schema(std::string& out, const std::shared_ptr<const ReplySchema>& s
   out += schema ? schema->json : "null";
 }
 
-// What the methods define for themselves: what of it differs from the route's own, which is that of
-// the first method. Routes whose methods are alike keep the form they had before methods could
-// differ.
+// Writes the members in which a method differs from the first method, whose values the route
+// states. Routes whose methods do not differ keep the form they had before methods could differ.
 void append_methods(Object& object, const Program& program, const Route& route, bool whole) {
   const Operation& first = program.operations()[route.operations.front()];
   std::string methods;
@@ -316,7 +315,7 @@ void append_sample(std::string& out, const Sample& sample) {
   object.end();
 }
 
-// Only where the operator says anything, so that programs keep their hashes.
+// Only if the operator states a value, so that other programs keep their hashes.
 void append_probe(Object& object, const ProbePolicy& probe) {
   const ProbePolicy usual;
   if (probe.interval_ms == usual.interval_ms && probe.per_day_max == usual.per_day_max &&
@@ -349,7 +348,7 @@ void append_provider(std::string& out, const Provider& provider, bool whole) {
   Object object(out);
   object.text("id", provider.id);
   object.text("key", provider.key);
-  // Programs without it keep their hashes.
+  // Omitted when absent, so that programs without a listing keep their hashes.
   if (whole && provider.listing) append_listing(object.key("listing"), *provider.listing);
   object.text("name", provider.name);
   object.number("revision", provider.revision);
@@ -395,7 +394,7 @@ void append_canonical(std::string& out, const BodyPolicy& policy) {
   if (!policy.forbidden) {
     object.number("max_bytes", policy.max_bytes);
     append_texts(object.key("media_types"), policy.media_types);
-    // Only where it is: programs from before there was a choice keep their hashes.
+    // Only if set: programs from before this option existed keep their hashes.
     if (policy.required) object.flag("required", true);
   }
   object.end();
@@ -460,8 +459,8 @@ void append_canonical(std::string& out, const Provider& provider) {
 
 void append_canonical(std::string& out, const Price& price) { append_price(out, price, true); }
 
-// Plain text that reads as an integer or a truth value is one, for plugins as well; the language
-// refuses plain numbers that would not survive this (see Rule::setting_number).
+// Plain text that reads as an integer or a boolean is written as one, as plugins see it; the
+// language refuses plain numbers that would not survive this (see Rule::setting_number).
 void append_canonical(std::string& out, const Settings& settings) {
   switch (settings.kind) {
     case Settings::Kind::null:
@@ -534,7 +533,8 @@ void append_canonical(std::string& out, const Program& program, const Tool& tool
 void append_canonical(std::string& out, const Program& program) {
   const auto write = [&out](const auto& entry) { append_canonical(out, entry); };
   const auto write_within = [&](const auto& entry) { append_canonical(out, program, entry); };
-  // Room for all at once, from a sample of the routes: growing by doubling would hold it twice.
+  // Reserves the whole size, estimated from a sample of the routes: growing by doubling would need
+  // twice the memory.
   const std::vector<Route>& routes = program.routes();
   constexpr std::size_t samples = 64;
   std::string sample;
@@ -556,7 +556,7 @@ void append_canonical(std::string& out, const Program& program) {
   append_list(object.key("prices"), program.prices(), write);
   append_list(object.key("providers"), program.providers(), write);
   append_list(object.key("routes"), program.routes(), write_within);
-  // Programs without tools keep the hash they had before there were any.
+  // Omitted when empty, so that programs without tools keep their hashes.
   if (!program.tools().empty()) append_list(object.key("tools"), program.tools(), write_within);
   append_list(object.key("upstreams"), program.upstreams(), write_within);
   object.end();
@@ -604,14 +604,14 @@ std::string route_id_of(std::string_view provider_key, const Matcher& matcher) {
 
 std::string settings_digest_of(const Program& program, const Upstream& upstream) {
   std::string form;
-  std::string one;  // an operation enters as its digest: there may be 100,000 of them
+  std::string one;  // an operation is included as its digest, since there may be 100,000 operations
   Object object(form);
   append_list(object.key("operations"), upstream.operations, [&](std::uint32_t index) {
     const Operation& operation = program.operations()[index];
     const Route& route = program.routes()[operation.route];
     one.clear();
     Object entry(one);
-    // With it nothing is sold per call, whatever the price says.
+    // With a required credential nothing is sold per call, whatever the price says.
     if (route.credential_required) entry.flag("credential_required", true);
     entry.text("method", name_of(operation.method));
     entry.text("path", route.matcher.pattern);

@@ -25,7 +25,7 @@
 namespace turnpike::registry {
 namespace {
 
-// Where a table's entries go when they are put in the order of `less`: result[old] = new.
+// The new positions of a table's entries when sorted by `less`: result[old] = new.
 template <class Entries, class Less>
 std::vector<std::uint32_t> ranks_of(const Entries& entries, Less less) {
   std::vector<std::uint32_t> order(entries.size());
@@ -38,7 +38,7 @@ std::vector<std::uint32_t> ranks_of(const Entries& entries, Less less) {
   return ranks;
 }
 
-// The values of a table in the order of their names; their places go along.
+// The values of a table sorted by name, with their places.
 template <class Value>
 struct Sorted {
   std::vector<Value> values;
@@ -102,20 +102,20 @@ class Compiler {
   }
 
  private:
-  // Where a route stands, for problems that show when all are known.
+  // The place of a route, for problems that show only when all routes are known.
   struct RoutePlace {
     Place place;
     std::uint32_t index;
   };
 
-  // Where the sample of an operation stands.
+  // The place of an operation's sample.
   struct SamplePlace {
     std::uint32_t operation;
     Place place;
     std::string path;
   };
 
-  // Definitions before their uses, whatever files they are in.
+  // Reads definitions before their uses, whichever files contain them.
   void read(Draft& draft) {
     if (input_.lane != nullptr) draft.lane.word = input_.lane->traits().name;
     std::vector<Tree> trees;
@@ -189,7 +189,7 @@ class Compiler {
 
   void report_conflicts() {
     for (Index::Conflict& conflict : Index::conflicts(routes_)) {
-      // The one further down in the files is the newcomer.
+      // The route further down in the files is reported as the conflicting one.
       const auto order = [this](std::uint32_t route) {
         const Place& place = route_places_[route].place;
         return std::pair(place.file, place.line);
@@ -250,7 +250,8 @@ class Compiler {
     for (Upstream& upstream : program->upstreams_) {
       upstream.settings_digest = settings_digest_of(*program, upstream);
     }
-    // Not shrunk to fit: the spare room is never touched, a copy would be the peak of a compile.
+    // Not shrunk to fit: the spare capacity is never touched, and a copy would be the peak of a
+    // compile.
     append_canonical(program->canonical_json_, *program);
     program->payload_hash_ = "sha256:" + crypto::sha256_hex(program->canonical_json_);
     places_[static_cast<std::size_t>(FactKind::provider)] = std::move(providers.places);
@@ -259,8 +260,8 @@ class Compiler {
     return program;
   }
 
-  // A sample stands for the calls of its operation, so it must be one: its path is found, and no
-  // narrower route has it.
+  // A sample represents the calls of its operation, so the router must find the operation's route
+  // for its path, and not a narrower one.
   void check_samples(const Program& program) {
     for (const auto& [index, place, path] : samples_) {
       const Operation& operation = program.operations_[index];
@@ -271,11 +272,11 @@ class Compiler {
     }
   }
 
-  // The limits of a bucket are the same whichever of its routes is called.
+  // All routes of a bucket must have the same limits.
   void add_free_buckets(Program& program) {
     struct Known {
       std::uint32_t bucket;
-      std::uint32_t route;  // the first one
+      std::uint32_t route;  // the first route of the bucket
     };
     std::unordered_map<std::string, Known> known;
     for (std::uint32_t at = 0; at < program.routes_.size(); ++at) {
@@ -365,7 +366,7 @@ class Compiler {
                             : places_[static_cast<std::size_t>(fact.kind)][fact.index];
     const auto [path, name, number] = named(program, fact);
     constexpr std::size_t digits_shown = 12;
-    // Named anew, since clang 14 does not let a lambda capture what is bound by structure.
+    // Captured by name, since clang 14 does not let a lambda capture structured bindings.
     const auto add = [&, &path = path, &name = name, &number = number](Problems& problems) {
       std::string differing;
       if (input_.definition && !problems.full()) {
@@ -382,7 +383,7 @@ class Compiler {
         {allowed.take().front(), counter, highest_installed(fact.key) + 1});
   }
 
-  // The highest number under which this thing, whatever its own, is installed.
+  // The highest installed number of this thing.
   std::uint32_t highest_installed(std::string_view key) {
     if (highest_.empty()) {
       for (const InstalledFact& fact : input_.installed) {
@@ -423,7 +424,7 @@ class Compiler {
   }
 
   const CompileInput& input_;
-  std::vector<Problem>* const notes_;  // null: nobody asks
+  std::vector<Problem>* const notes_;  // null: notes are not requested
   Problems problems_;
   std::vector<Route> routes_;               // by id
   std::vector<std::uint32_t> route_ranks_;  // by place in the draft
@@ -431,7 +432,7 @@ class Compiler {
   std::vector<RoutePlace> route_places_;
   std::vector<SamplePlace> samples_;
   std::vector<Place> places_[4];                                 // by FactKind
-  std::unordered_map<std::string_view, std::uint32_t> highest_;  // made when first asked for
+  std::unordered_map<std::string_view, std::uint32_t> highest_;  // filled at first use
 };
 
 Program::Program() = default;

@@ -1,7 +1,7 @@
-// compile(): the registry folder's one external entrance: YAML sources in, a Program or every
-// problem out. Pure, as is the lane that reads its terms: it reads no file, no clock and no
-// database; the caller loads the sources and says what is installed. May be called from any Thread;
-// blocks for as long as it computes.
+// compile(): the registry folder's only external entry: YAML sources in, a Program or all problems
+// out. Pure, as is the lane that reads its terms: it reads no file, no clock and no database; the
+// caller loads the sources and passes the installed facts. May be called from any Thread; blocks
+// while it computes.
 #pragma once
 
 #include <functional>
@@ -22,7 +22,7 @@ struct Source {
   std::string text;
 };
 
-// One thing wrong with the program, with everything needed to mend it.
+// One fault of the program, with everything needed to repair it.
 struct Problem {
   std::string_view rule;  // stable name of the broken rule: "unknown_key"; static storage
   std::string file;
@@ -34,31 +34,31 @@ struct Problem {
   [[nodiscard]] std::string text() const;  // "file:line:column: path: message"
 };
 
-// A fact that a program fixed for good: route definitions by revision and prices by version.
+// A fact that a program fixed permanently: route definitions by revision and prices by version.
 struct InstalledFact {
   std::string key;              // "route:<id>@<revision>", "price:<policy>@<version>", ...
   std::string digest;           // SHA-256 of the canonical definition
-  std::string definition = {};  // may be left out of what is known
+  std::string definition = {};  // may be left empty in the installed facts
 };
 
-// A revision or version that the program defines in another way than an installed one did.
+// A revision or version that the program defines differently than the installed one.
 struct Redefinition {
-  Problem problem;           // at the definition, naming what differs
+  Problem problem;           // at the definition; names the differences
   std::string_view counter;  // "revision" or "version"
-  std::uint32_t next = 0;    // above all numbers that are installed
+  std::uint32_t next = 0;    // above all installed numbers
 };
 
-// The canonical definition behind the key of an InstalledFact; empty: not known.
+// Returns the canonical definition behind the key of an InstalledFact; empty: unknown.
 using InstalledDefinition = std::function<std::string(const std::string& key)>;
 
 struct CompileInput {
   std::span<const Source> sources;
   std::span<const InstalledFact> installed;  // empty: nothing is installed yet
   std::span<const std::string> plugins;  // names of loaded provider plugins; empty: do not check
-  InstalledDefinition definition = {};   // for problems to say what differs
-  // The lane that has terms in the registry (LaneTraits::has_terms); null: none is loaded.
+  InstalledDefinition definition = {};   // to report the differences
+  // The lane that has terms in the registry (LaneTraits::has_terms); null: no such lane is loaded.
   const Lane* lane = nullptr;
-  // Null: redefinitions are problems. Otherwise they are allowed, and told here.
+  // Null: redefinitions are problems. Otherwise they are allowed and reported here.
   std::vector<Redefinition>* redefinitions = nullptr;
 };
 
@@ -66,14 +66,14 @@ using Compiled = Result<std::shared_ptr<const Program>, std::vector<Problem>>;
 
 Compiled compile(const CompileInput& input);
 
-// The facts that installing `program` would fix for good.
+// The facts that installing `program` would fix permanently.
 std::vector<InstalledFact> facts_of(const Program& program);
 
-// All *.yaml files below `directory`, sorted by name; problems for what cannot be read or is over
-// the limits.
+// Reads all *.yaml files below `directory`, sorted by name; problems for unreadable files and for
+// exceeded limits.
 Result<std::vector<Source>, std::vector<Problem>> read_sources(const std::string& directory);
 
-// The names of what read_sources() read, without the directory, and with it again.
+// Removes the directory from the names that read_sources() returned, and adds it again.
 std::vector<Source> without_directory(std::vector<Source> sources, const std::string& directory);
 std::vector<Source> within_directory(std::vector<Source> sources, const std::string& directory);
 

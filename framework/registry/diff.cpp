@@ -28,7 +28,7 @@ Entries entries_of(const List& list, Name name, Write write) {
   return entries;
 }
 
-// What an item of a list is known by, whatever its place; null: nothing.
+// The identifying member of a list's item; null: the item has none.
 const json* name_of_item(const json& item) {
   if (!item.is_object()) return nullptr;
   for (const char* key : {"name", "key"}) {
@@ -39,7 +39,7 @@ const json* name_of_item(const json& item) {
   return nullptr;
 }
 
-// The list as an object by names, or nothing: an item has none.
+// The list as an object by names; nullopt: an item has no name.
 std::optional<json> by_name(const json& list) {
   json named = json::object();
   for (const json& item : list) {
@@ -50,8 +50,8 @@ std::optional<json> by_name(const json& list) {
   return named;
 }
 
-// Objects are gone through member by member, lists by the names of their items, or item by item
-// where they have none and are as many; anything else that differs is one change.
+// Compares objects member by member, and lists by the names of their items, or item by item if they
+// have no names and equal lengths; any other difference is one change.
 void compare(const json& before, const json& after, const std::string& path,
              std::vector<FieldChange>& out) {
   if (before == after) return;
@@ -101,7 +101,7 @@ void compare_section(std::string_view section, const Entries& before, const Entr
 
 struct Sections {
   Entries providers, upstreams, routes, prices, free_policies, tools;
-  Entries lane;  // the section of the lane with terms, by its name
+  Entries lane;  // the section of the lane with terms, by the lane's name
 
   explicit Sections(const Program& program) {
     const auto write = [](std::string& out, const auto& entry) { append_canonical(out, entry); };
@@ -112,7 +112,7 @@ struct Sections {
     const auto id = [](const auto& entry) { return entry.id; };
     providers = entries_of(program.providers(), id, write);
     upstreams = entries_of(program.upstreams(), id, write_within);
-    // By provider and path: an id means nothing to people, and a path may move between providers.
+    // By provider and path: ids mean nothing to people, and a path may move between providers.
     routes = entries_of(
         program.routes(),
         [&](const Route& route) {
@@ -134,7 +134,7 @@ std::string shown(const json& value) {
   return value.is_discarded() ? std::string("nothing") : value.dump();
 }
 
-// The same on little room.
+// The value as short text.
 std::string brief(const json& value) {
   constexpr std::size_t bytes_shown_max = 60;
   std::string text = shown(value);

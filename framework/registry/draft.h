@@ -1,5 +1,6 @@
-// Draft: the checked model while it grows: what the reading stages have accepted so far, with the
-// places that later messages need. compile() turns a draft without problems into a Program.
+// Draft: the checked model under construction: everything that the reading stages have accepted so
+// far, with the places that later messages need. compile() turns a draft without problems into a
+// Program.
 //
 // Internal to registry/. Used by one Thread at a time.
 #pragma once
@@ -22,7 +23,7 @@
 
 namespace turnpike::registry {
 
-// Definitions by name. The first of a name stays; a second one is reported.
+// Definitions by name. A second definition of the same name is reported and dropped.
 template <class Value>
 class Table {
  public:
@@ -30,10 +31,10 @@ class Table {
     std::string name;
     Value value;
     Place place;
-    mutable bool is_used = false;  // resolve() found it
+    mutable bool is_used = false;  // set by resolve()
   };
 
-  // `kind` names the thing in messages: "price policy". `named` stands where the name is written.
+  // `kind` names the thing in messages: "price policy". `named` is the place of the name.
   bool add(std::string name, Value value, std::string_view kind, const Cursor& named) {
     const auto known = by_name_.find(name);
     if (known != by_name_.end()) {
@@ -51,7 +52,7 @@ class Table {
     return found == by_name_.end() ? nullptr : &found->second;
   }
 
-  // The entry that `cursor` names, reported when there is none.
+  // The entry that `cursor` names; a missing one is reported.
   [[nodiscard]] const std::uint32_t* resolve(const Cursor& cursor, std::string_view kind) const {
     if (!cursor.expect(NodeKind::scalar, "the name of a " + std::string(kind))) return nullptr;
     const std::uint32_t* found = find(std::string(cursor.raw_text()));
@@ -77,7 +78,7 @@ class Table {
   std::unordered_map<std::string, std::uint32_t> by_name_;
 };
 
-// One shared object for all equal policies.
+// Shares one object between all equal policies.
 template <class Policy>
 class Shared {
  public:
@@ -93,7 +94,7 @@ class Shared {
   std::unordered_map<std::string, std::shared_ptr<const Policy>> by_form_;
 };
 
-// A part of the registry that a lane has to read, and where it stands.
+// A part of the registry that a lane has to read, and its place.
 struct LanePart {
   const Tree* tree = nullptr;
   const Node* node = nullptr;
@@ -101,13 +102,13 @@ struct LanePart {
   Settings settings;
 };
 
-// The parts that the lane with terms has to read, while they are gathered.
+// Collects the parts that the lane with terms has to read.
 struct LaneDraft {
-  std::string word;  // its name; empty: there is no such lane
+  std::string word;  // the lane's name; empty: there is no such lane
   std::optional<LanePart> section;
   std::vector<LanePart> prices;
   std::vector<std::uint32_t> price_of;  // parallel to `prices`, in Draft::prices; or no_node
-  std::vector<LanePart> policies;       // after the one that says nothing
+  std::vector<LanePart> policies;       // without the default policy, which comes first
   std::vector<std::uint32_t> over;      // parallel to `policies`: RegistryParts::Policy::over
   std::unordered_map<const Node*, std::uint32_t> policy_at;
 };
@@ -118,12 +119,12 @@ struct DraftProvider {
   std::vector<std::uint32_t> upstreams;
 };
 
-// References are indexes into the draft's tables, in the order of reading.
+// References are indexes into the draft's tables, in reading order.
 struct DraftOperation {
   Operation operation;
   std::uint32_t price = no_node;  // no_node: pricing_unavailable
-  Place sample_place;             // of its monitoring, where that has a sample
-  std::string sample_path;        // in the YAML; empty: it has none
+  Place sample_place;             // of its monitoring's sample, if there is one
+  std::string sample_path;        // in the YAML; empty: no sample
 };
 
 struct DraftRoute {
@@ -133,7 +134,7 @@ struct DraftRoute {
   std::uint32_t index = 0;  // routes[index] of its file
 };
 
-// The operation is one of `methods` of a route of the draft.
+// The operation is `method` of a route of the draft.
 struct DraftTool {
   Tool tool;
   std::uint32_t route = 0;
@@ -147,13 +148,13 @@ struct Draft {
   Table<nlohmann::json> reply_schemas;
   std::unordered_map<std::uint32_t, std::shared_ptr<const ReplySchema>> published_schemas;
   LaneDraft lane;
-  std::optional<LaneTerms> lane_terms;  // once they are read
+  std::optional<LaneTerms> lane_terms;  // set once the terms are read
   Table<Price> prices;
   Table<DraftProvider> providers;
   Table<Upstream> upstreams;
   std::vector<DraftRoute> routes;
   Table<DraftTool> tools;  // by name in lower case
-  Table<Unit> tool_names;  // what a call may say for them: in lower case, with `_` for `.`
+  Table<Unit> tool_names;  // aliases for calls: lower case, `_` instead of `.`
 
   Shared<QueryPolicy> shared_query;
   Shared<BodyPolicy> shared_body;

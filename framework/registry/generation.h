@@ -30,35 +30,35 @@ struct Generation {
 // The id follows from the hash alone: "gen_" and its first 16 hex digits.
 std::string generation_id(std::string_view payload_hash);
 
-// So many of the newest generations keep their files.
+// The number of newest generations that keep their files.
 inline constexpr std::uint32_t generations_with_files_max = 64;
 
-// The program and facts that are to be recorded as installed.
+// The program and facts to record as installed.
 struct Installation {
   const Program& program;
-  // Its sources. The canonical form would not do to make the program again: it knows
-  // neither the places that messages name nor the folders that secrets' paths start from.
+  // The program's sources. The canonical form is not enough to compile the program again: it lacks
+  // the places that messages name and the folders that relative paths of secrets start from.
   std::span<const Source> files;
   std::int64_t compiled_at_ms = 0;
-  // After a rollback, the hash of the program that the registry's files hold.
+  // After a rollback: the hash of the program in the registry's files.
   std::string_view rolled_back_from = {};
-  bool may_redefine = false;  // change what an installed revision or version means
+  bool may_redefine = false;  // allows another meaning for an installed revision or version
 };
 
 // One line of the manifest.
 struct InstalledBefore {
   Generation generation;
   std::string rolled_back_from;  // as in Installation
-  bool has_files = false;        // they are kept for the newest generations
+  bool has_files = false;        // the newest generations keep their files
 };
 
 // Called from the blocking pool or a plain Thread; blocks.
 class ManifestStore {
  public:
   virtual ~ManifestStore() = default;
-  // The facts, with keys and digests alone.
+  // The facts, with keys and digests only.
   [[nodiscard]] virtual Result<std::vector<InstalledFact>, base::Error> facts() = 0;
-  // The canonical definition behind a fact; empty: not known.
+  // The canonical definition behind a fact; empty: unknown.
   [[nodiscard]] virtual Result<std::string, base::Error> definition(std::string_view key) = 0;
   // Records the program, its files and its facts in one transaction; an already known hash keeps
   // its id and sequence. Concurrent installers are ordered by the database.
@@ -69,12 +69,12 @@ class ManifestStore {
   // The newest installation of the generation with this id.
   [[nodiscard]] virtual Result<std::optional<InstalledBefore>, base::Error> find(
       std::string_view generation_id) = 0;
-  // The files of a generation; empty: it has none.
+  // The files of a generation; empty: none are kept.
   [[nodiscard]] virtual Result<std::vector<Source>, base::Error> files(
       const Generation& generation) = 0;
 };
 
-// A program in service, as loops and requests hold it.
+// An installed program, as loops and requests hold it.
 struct Installed {
   std::shared_ptr<const Program> program;
   Generation generation;

@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint64_t odd_constants[] = {0xa0761d6478bd642full, 0xe7037ed1a0b428dbull,
                                            0x8ebc6af09c88c6e3ull, 0x589965cc75374cc3ull};
 
-// Both halves of the 128-bit product, folded.
+// The two halves of the 128-bit product, combined by XOR.
 std::uint64_t mixed(std::uint64_t left, std::uint64_t right) noexcept {
   __extension__ using Wide = unsigned __int128;
   const Wide product = static_cast<Wide>(left) * right;
@@ -26,8 +26,8 @@ std::uint64_t load(const char* from) noexcept {
   return word;
 }
 
-// Which bytes of two words are a segment's, by its size: tables instead of branches, since sizes
-// follow no pattern that a processor could learn.
+// Masks that select a segment's bytes from two words, by its size: tables instead of branches,
+// since segment sizes are not predictable for the processor.
 struct Masks {
   std::uint64_t low[17] = {};
   std::uint64_t high[17] = {};
@@ -41,8 +41,8 @@ constexpr Masks masks = [] {
   return out;
 }();
 
-// Keyed hash of a segment in its place; `seed` makes the tables of each seed independent.
-// REQUIRES: Index::padding readable bytes behind the segment.
+// Keyed hash of a segment at its position; `seed` makes the tables of different seeds independent.
+// REQUIRES: Index::padding readable bytes after the segment.
 std::uint64_t hash_of(const char* at, std::size_t size, std::size_t position,
                       std::uint64_t seed) noexcept {
   std::uint64_t hash = seed + position * odd_constants[3];
@@ -67,7 +67,7 @@ std::uint64_t salt_of(std::uint32_t parameters, std::size_t segments) noexcept {
   return mixed((std::uint64_t{parameters} << 8 | segments) ^ odd_constants[2], odd_constants[3]);
 }
 
-// Spreads a sum of placed hashes over the slots.
+// Distributes a sum of positional hashes over the slots.
 std::uint64_t finished(std::uint64_t sum, std::uint64_t salt) noexcept {
   return mixed(sum ^ salt, odd_constants[1]);
 }
@@ -102,7 +102,7 @@ std::array<Groups, base::limits::route_segments_max + 1> grouped(std::span<const
   return by_length;
 }
 
-// The literals of a route at the positions outside `ignored`, as one text.
+// The literals of a route at the positions outside `ignored`, joined into one text.
 std::string joint(const Matcher& matcher, std::uint32_t ignored) {
   std::string out;
   for (std::size_t at = 0; at < matcher.segments.size(); ++at) {
@@ -111,7 +111,7 @@ std::string joint(const Matcher& matcher, std::uint32_t ignored) {
   return out;
 }
 
-// A path that both match: literals where either has one, "x" where neither has.
+// A path that both match: the literal if either has one, "x" otherwise.
 std::string witness_of(const Matcher& left, const Matcher& right) {
   std::string out;
   for (std::size_t at = 0; at < left.segments.size(); ++at) {
@@ -125,8 +125,8 @@ std::string witness_of(const Matcher& left, const Matcher& right) {
   return out;
 }
 
-// Pairs of routes of two shapes that share a path although neither shape contains the other, found
-// by joining on the literals that both have. One pair for each route of `right` suffices.
+// Finds pairs of routes of two shapes that share a path although neither shape contains the other,
+// by a hash join on the literals that both have. One pair per route of `right` suffices.
 void join(std::span<const Route> routes, const Group& left, const Group& right,
           std::vector<Index::Conflict>& conflicts) {
   const bool same_shape = left.parameters == right.parameters;
@@ -177,7 +177,7 @@ Index::Index(std::span<const Route> routes) {
     }
   }
   write_entries(routes);
-  // Runs of this length do not happen at half load with independent hashes but once in many seeds.
+  // At half load with independent hashes, a run of this length occurs for only one seed in many.
   constexpr std::size_t run_max = 64;
   constexpr int seeds_max = 16;
   for (int attempt = 0; attempt < seeds_max; ++attempt) {
@@ -242,13 +242,13 @@ void Index::fill(std::span<const Route> routes, std::uint64_t seed) {
   }
   longest_run_ = 0;
   std::size_t run = 0;
-  for (std::size_t at = 0; at < 2 * capacity; ++at) {  // twice around: runs wrap
+  for (std::size_t at = 0; at < 2 * capacity; ++at) {  // scans twice, since runs wrap around
     run = slots_[at & slot_mask_].entry == 0 ? 0 : run + 1;
     longest_run_ = std::max(longest_run_, std::min(run, capacity));
   }
 }
 
-// A literal holds no slash, so a run of literals can only equal as many whole segments.
+// Literals contain no slash, so a run of literals can only equal the same number of whole segments.
 bool Index::same_literals(std::uint32_t entry, const char* text,
                           std::span<const ParameterSpan> segments) const noexcept {
   const char* at = entries_.data() + entry + sizeof(std::uint32_t);

@@ -1,12 +1,13 @@
-// Index: the matching tables of a Program. Routes of one shape, that is one number of segments and
-// one set of parameter positions, differ in their literals alone, so one hash of the literals finds
-// the only candidate: a look-up costs one probe for each shape of the path's
-// length, at most route_shapes_per_length_max, however many routes there are.
+// Index: the matching tables of a Program. A shape is a number of segments and a set of parameter
+// positions. Routes of one shape differ in their literals only, so one hash of the literals finds
+// the only candidate: a look-up costs one probe per shape of the path's length, at most
+// route_shapes_per_length_max, however many routes there are.
 //
 // A look-up splits the path once and hashes each segment once. The hash of a shape is the sum of
-// its literals' hashes, so that other shapes cost a few subtractions. The sums are 64 bits wide and
-// the literals are compared afterwards, neighbours in one go; the longest run of taken slots is
-// bounded when the table is built (another seed is tried), so no path can be made slow by choice.
+// its literals' hashes, so that each further shape costs a few subtractions. The sums are 64 bits
+// wide and the literals are compared afterwards, adjacent ones in one step. The longest run of
+// taken slots is bounded when the table is built (otherwise another seed is tried), so no chosen
+// path can be slow.
 //
 // Internal to registry/: match.cpp looks up, index.cpp builds. Immutable once built; concurrent
 // look-ups are safe on any Thread.
@@ -28,7 +29,7 @@ inline constexpr std::uint32_t no_route = 0xFFFFFFFFu;
 
 class Index {
  public:
-  // The reason why a set of routes is no index.
+  // The reason why a set of routes cannot be indexed.
   struct Conflict {
     enum class Kind : std::uint8_t { duplicate, ambiguous, too_many_shapes };
     Kind kind = Kind::duplicate;
@@ -37,21 +38,21 @@ class Index {
     std::string witness;  // ambiguous: a path that both match
   };
 
-  // All conflicts, at most one of each kind for a route and a shape.
+  // All conflicts, at most one of each kind per route and shape.
   static std::vector<Conflict> conflicts(std::span<const Route> routes);
 
   // REQUIRES: conflicts(routes) is empty.
   explicit Index(std::span<const Route> routes);
 
-  // The index of a route; the bits of its parameters' positions, and of those that allow slashes.
+  // The index of a route; bit masks of its parameters' positions, and of those that allow slashes.
   struct Found {
     std::uint32_t route = no_route;
     std::uint32_t parameters = 0;
     std::uint32_t slashes_allowed = 0;
   };
-  // `text` is a decoded path and `segments` say where its segments stand, with one slash between
-  // two of them; none is empty and there are at most route_segments_max.
-  // REQUIRES: `padding` readable bytes behind the path, whatever they hold.
+  // `text` is a decoded path and `segments` its segments, with one slash between two; no segment is
+  // empty, and there are at most route_segments_max. REQUIRES: `padding` readable bytes after the
+  // path, of any value.
   static constexpr std::size_t padding = 16;
   [[nodiscard]] Found find(const char* text,
                            std::span<const ParameterSpan> segments) const noexcept;

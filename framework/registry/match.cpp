@@ -26,21 +26,21 @@ constexpr std::uint64_t each_byte(char c) noexcept {
   return 0x0101010101010101ull * static_cast<unsigned char>(c);
 }
 
-// The top bit of every byte of `word` that equals the byte repeated in `pattern`.
+// Sets the top bit of every byte of `word` that equals the byte repeated in `pattern`.
 constexpr std::uint64_t equal_bytes(std::uint64_t word, std::uint64_t pattern) noexcept {
   const std::uint64_t differing = word ^ pattern;
   constexpr std::uint64_t low_bits = 0x7F7F7F7F7F7F7F7Full;
   return ~(((differing & low_bits) + low_bits) | differing | low_bits);
 }
 
-// A path cut at its slashes. What is past the limit of segments is not kept. No initialisers: this
-// is made for every request.
+// A path split at its slashes. Segments beyond the limit are dropped. No initialisers, since one is
+// made for every request.
 struct Split {
   ParameterSpan* spans;  // route_segments_max of them
   std::size_t count;
   bool has_empty;
   bool has_dots;     // a segment is "." or ".."
-  bool has_special;  // an escape or a backslash somewhere
+  bool has_special;  // the path contains an escape or a backslash
 
   void add(const char* text, std::size_t begin, std::size_t end) noexcept {
     const std::size_t length = end - begin;
@@ -56,7 +56,7 @@ struct Split {
   }
 };
 
-// REQUIRES: zeros behind the path, to the next word.
+// REQUIRES: zeros after the path, up to the next word.
 void split(const char* text, std::size_t size, Split& out) noexcept {
   std::uint64_t special = 0;
   std::size_t begin = 1;
@@ -76,8 +76,8 @@ void split(const char* text, std::size_t size, Split& out) noexcept {
   out.has_special = special != 0;
 }
 
-// The path with its segments decoded, a slash between two, and where they then stand; `slashed`
-// gets the bits of those that hold a slash or backslash. False for a bad escape.
+// Decodes the segments into `text`, joined by slashes, and records their spans; `slashed` gets the
+// bits of segments that contain a slash or backslash. False for a bad escape.
 bool decode(std::string_view path, char* text, Split& out, std::uint32_t& slashed) noexcept {
   std::size_t length = 1;
   text[0] = '/';
@@ -134,7 +134,7 @@ Match Program::match(std::string_view path) const noexcept {
   std::uint32_t slashed = 0;
   if (raw.has_special) {
     parts = Split{decoded_spans, 0, raw.has_empty, raw.has_dots, true};
-    if (!decode(path, padded, parts, slashed)) return match;  // it only gets shorter
+    if (!decode(path, padded, parts, slashed)) return match;  // decoding never makes a path longer
   }
   if (parts.has_dots) return match;
   match.status = MatchStatus::not_found;
@@ -142,7 +142,7 @@ Match Program::match(std::string_view path) const noexcept {
   const Index::Found found = index_->find(padded, {parts.spans, parts.count});
   if (found.route == no_route) return match;
   if ((slashed & ~found.slashes_allowed) != 0) {
-    // The route is the caller's, the parameter's value is not one: no wider route may take it.
+    // The route matches but the parameter's value is invalid, so no wider route may match instead.
     match.status = MatchStatus::path_malformed;
     return match;
   }

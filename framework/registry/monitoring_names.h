@@ -1,4 +1,5 @@
-// The names of monitoring classes, as registries, evidence and documents write them. Any Thread.
+// The names of monitoring classes in registries, evidence and documents. Pure functions; safe on
+// any Thread.
 #pragma once
 
 #include <string_view>

@@ -38,7 +38,7 @@ std::optional<NoCharge> read_condition(const Cursor& item) {
     return std::nullopt;
   }
   if (pointer) return read_pointer(*pointer);
-  if (!over) return std::nullopt;  // an unknown key, reported
+  if (!over) return std::nullopt;  // an unknown key was reported
   const auto ms = over->integer({1, base::limits::upstream_deadline_ms_max});
   if (!ms) return std::nullopt;
   return UpstreamOver{static_cast<std::uint32_t>(*ms)};

@@ -1,6 +1,6 @@
-// No-charge conditions: when a success of the upstream costs nothing all the same. A price states
-// them for all operations that have it, a route further ones for its own; an operation has both.
-// All are part of the program and its hash.
+// No-charge conditions: when a success of the upstream is free nevertheless. A price states them
+// for all operations that have it, a route adds further ones; an operation has both. All are part
+// of the program and its hash.
 //
 // Values; safe on any Thread. read_no_charge() is internal to registry/.
 #pragma once
@@ -19,14 +19,14 @@ namespace turnpike::registry {
 struct EmptyBody {
   friend auto operator<=>(const EmptyBody&, const EmptyBody&) = default;
 };
-// The body is JSON in which null or an empty list stands at the pointer. Bodies in which nothing
-// stands there, and those beyond base::limits::judged_body_bytes_max, are charged.
+// The body is JSON with null or an empty list at the pointer. Bodies without a value at the
+// pointer, and those beyond base::limits::judged_body_bytes_max, are charged.
 struct EmptyAt {
   base::JsonPointer pointer;
   friend auto operator<=>(const EmptyAt&, const EmptyAt&) = default;
 };
-// It took longer, from sending the request until the reply was whole or its streaming began: how
-// fast a caller takes a stream in says nothing about the upstream.
+// The reply took longer, from sending the request until the reply was complete or its streaming
+// began: how fast a caller reads a stream says nothing about the upstream.
 struct UpstreamOver {
   std::uint32_t ms = 0;
   friend auto operator<=>(const UpstreamOver&, const UpstreamOver&) = default;

@@ -1,5 +1,5 @@
-// compile_with_notes(): compile() for those who ask what a sound program hardly means as it stands:
-// definitions that no route uses. Pure, as compile() is; any Thread.
+// compile_with_notes(): compile() that also reports parts of a valid program that are probably
+// mistakes: definitions that no route uses. Pure, as compile() is; any Thread.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace turnpike::registry {
 
-// Appends to `notes` only when the program is sound in itself.
+// Appends to `notes` only when the program is valid.
 Compiled compile_with_notes(const CompileInput& input, std::vector<Problem>& notes);
 
 }  // namespace turnpike::registry

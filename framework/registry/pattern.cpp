@@ -14,7 +14,7 @@ constexpr bool is_unreserved(char c) noexcept {
          c == '.' || c == '_' || c == '~';
 }
 
-// pchar of RFC 3986 section 3.3, without escapes.
+// A pchar of RFC 3986 section 3.3, without escapes.
 constexpr bool is_path_character(char c) noexcept {
   return is_unreserved(c) || std::string_view("!$&'()*+,;=:@").find(c) != std::string_view::npos;
 }
@@ -44,7 +44,7 @@ bool is_parameter_name(std::string_view name) noexcept {
   return true;
 }
 
-// What is wrong with a literal segment as written, or empty. `decoded` gets its value.
+// The fault of a literal segment as written, or empty. `decoded` gets its value.
 std::string_view fault_of_literal(std::string_view raw, std::string& decoded) {
   if (raw.empty()) return "an empty segment";
   for (const char character : raw) {
@@ -71,7 +71,8 @@ std::string_view fault_of_parameter(std::string_view name, const Matcher& matche
   return {};
 }
 
-// ":free" at the end of a request's path selects the free variant and never reaches the matcher.
+// Escapes a final ":free": at the end of a request's path this suffix selects the free variant and
+// never reaches the matcher.
 std::string encoded_last(const std::string& literal) {
   constexpr std::string_view suffix = ":free";
   std::string out;

@@ -15,7 +15,7 @@ namespace {
 
 using base::FieldProblem;
 
-// Collects up to the bound, and says whether there is room for more.
+// Collects problems up to the bound, and tells whether there is room for more.
 class Findings {
  public:
   void add(std::string_view name, std::string problem, std::string fix) {
@@ -32,8 +32,8 @@ class Findings {
   std::vector<FieldProblem> found_;
 };
 
-// A form-encoded word (WHATWG URL, application/x-www-form-urlencoded): '+' is a blank. Escapes are
-// sound, since the query as a whole is; anything else stays as it is.
+// Decodes a form-encoded word (WHATWG URL, application/x-www-form-urlencoded): '+' is a blank.
+// Escapes are valid, since the query as a whole was checked; any other character stays.
 std::string_view decoded(std::string_view word, std::string& room) {
   if (word.find_first_of("%+") == word.npos) return word;
   const auto value_of = [](char c) { return c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10; };
@@ -64,7 +64,7 @@ bool contains(const std::vector<std::string>& sorted, std::string_view value) {
   return std::binary_search(sorted.begin(), sorted.end(), value);
 }
 
-// What is wrong with a value, or nothing; the integer read is kept for the rules.
+// The fault of a value, if any; keeps the parsed number for the rules.
 struct Fault {
   std::string problem;
   std::string fix;
@@ -124,7 +124,7 @@ MaybeFault check_value(const BooleanConstraint&, std::string_view value, double&
 }
 
 MaybeFault check_value(const CommaListConstraint& constraint, std::string_view value, double&) {
-  // Positions of the values seen, while they must be unique: there are at most 1,024.
+  // Marks the values seen, if they must be unique; there are at most 1,024.
   std::vector<bool> seen(constraint.unique ? constraint.allowed_values.size() : 0);
   std::size_t items = 0;
   for (std::string_view rest = value;;) {
@@ -155,7 +155,7 @@ MaybeFault check_value(const Constraint& constraint, std::string_view value, dou
   return std::visit([&](const auto& kind) { return check_value(kind, value, number); }, constraint);
 }
 
-// What is known of each declared parameter after one pass over the query.
+// The state of each declared parameter after one pass over the query.
 struct Given {
   bool present = false;
   bool sound = false;

@@ -11,7 +11,7 @@ namespace turnpike::registry {
 namespace {
 
 constexpr std::size_t suggestion_bytes_max = 256;
-constexpr std::size_t differing_bytes_max = 64;  // between what two texts begin and end with
+constexpr std::size_t differing_bytes_max = 64;  // longest middle part that is compared
 constexpr std::size_t candidates_max = 1'024;
 
 // Levenshtein distance with adjacent transpositions (optimal string alignment); both texts are at
@@ -37,7 +37,7 @@ std::size_t distance(std::string_view left, std::string_view right) {
   return above[right.size()];
 }
 
-// Takes off what both texts begin and end with, which does not change their distance.
+// Removes the common prefix and suffix, which does not change the distance.
 void trim_alike(std::string_view& left, std::string_view& right) {
   const auto head = std::mismatch(left.begin(), left.end(), right.begin(), right.end());
   const auto same = static_cast<std::size_t>(head.first - left.begin());
@@ -49,7 +49,7 @@ void trim_alike(std::string_view& left, std::string_view& right) {
   right.remove_suffix(also_same);
 }
 
-// What an operator's terminal should not be sent as it is.
+// Replaces characters that are unsafe on an operator's terminal.
 void append_printable(std::string& out, std::string_view text) {
   constexpr std::size_t shown_bytes_max = 400;
   constexpr char hex_digits[] = "0123456789abcdef";

@@ -1,6 +1,6 @@
-// Problems: what the stages of compile() collect, so that one run tells the operator everything.
-// Each rule of the language has a name and a sentence here; tests hold a fixture for each.
-// Internal to registry/. Used by one Thread at a time.
+// Problems: collected by the stages of compile(), so that one run reports all faults. Each rule of
+// the language has a name and a sentence here; tests have a fixture for each. Internal to
+// registry/. Used by one Thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -140,11 +140,11 @@ class Problems {
            std::initializer_list<std::string_view> arguments);
 
   [[nodiscard]] bool none() const noexcept { return count_ == 0; }
-  // Further problems are counted only: pains such as suggestions are wasted on them.
+  // Further problems are only counted: costly details such as suggestions can be skipped.
   [[nodiscard]] bool full() const noexcept;
   [[nodiscard]] std::string text_of(const Place& place) const;  // "file:line"
   [[nodiscard]] SourcePlace source_of(const Place& place) const;
-  // By file, line and column.
+  // Ordered by file, line and column.
   [[nodiscard]] std::vector<Problem> take();
 
  private:
@@ -153,10 +153,10 @@ class Problems {
   std::size_t count_ = 0;
 };
 
-// "%" of the sentence replaced one by one.
+// Replaces each "%" of the sentence by the next argument.
 std::string fill(std::string_view sentence, std::initializer_list<std::string_view> arguments);
 
-// "; did you mean \"x\"?" for the known name nearest to `name`, or empty when none is near.
+// "; did you mean \"x\"?" for the known name nearest to `name`; empty when none is near.
 std::string suggestion(std::string_view name, std::span<const std::string_view> known);
 
 }  // namespace turnpike::registry

@@ -21,7 +21,7 @@ std::uint32_t add_policy(const Cursor& value, std::uint32_t over, std::span<cons
   return number;
 }
 
-// Reports the mistake at `where` below `at`. False: nothing stands there.
+// Reports the mistake at the value `where` below `at`. False: there is no such value.
 bool report_at(const Cursor& at, std::string_view where, const TermsMistake& mistake) {
   if (where.starts_with('.')) where.remove_prefix(1);
   if (where.empty()) {
@@ -49,7 +49,7 @@ bool report_at(const Cursor& at, std::string_view where, const TermsMistake& mis
   return false;
 }
 
-// The part that the mistake is in; null: the lane named one that it was not given.
+// The part that contains the mistake; null: the lane named a part that it was not given.
 const LanePart* find_part(const LaneDraft& draft, const TermsMistake& mistake) {
   switch (mistake.part) {
     case TermsMistake::Part::section:
@@ -59,7 +59,7 @@ const LanePart* find_part(const LaneDraft& draft, const TermsMistake& mistake) {
     case TermsMistake::Part::policy:
       break;
   }
-  const std::uint32_t number = mistake.index - 1;  // the first says nothing
+  const std::uint32_t number = mistake.index - 1;  // the first is the default policy
   return number < draft.policies.size() ? &draft.policies[number] : nullptr;
 }
 

@@ -17,7 +17,7 @@ constexpr std::size_t name_bytes_max = 100;
 constexpr std::size_t url_bytes_max = 2'048;
 constexpr std::size_t description_bytes_max = 600;
 
-// Text that is shown on a page: something must be left of it there.
+// Text for a page: it must not be empty after trimming.
 std::string read_words(const Cursor& value, std::size_t bytes_max) {
   const auto text = value.text(1, bytes_max);
   if (!text) return {};
@@ -46,7 +46,7 @@ std::optional<std::string> read_slug(const Cursor& value) {
   return std::nullopt;
 }
 
-// Sorted: the order in the file means nothing.
+// Sorted, since the order in the file has no meaning.
 std::vector<std::string> read_slugs(const Cursor& list) {
   std::vector<std::string> slugs;
   if (!list.list_of(listing_words_max, "a list of names for addresses of pages")) return slugs;
@@ -76,7 +76,7 @@ bool is_authority(std::string_view text) noexcept {
   return !port.empty() && port.size() <= 5 && port.find_first_not_of(digits) == port.npos;
 }
 
-// RFC 3986, of the scheme https, with a host that DNS could know and nobody's name before it.
+// An https URL by RFC 3986, with a host name that DNS allows and without user information.
 bool is_https_url(std::string_view text) noexcept {
   constexpr std::string_view scheme = "https://";
   if (!text.starts_with(scheme)) return false;
@@ -103,7 +103,7 @@ std::string read_url(const Cursor& value) {
   return std::string(*text);
 }
 
-// YYYY-MM-DD, of the calendar.
+// A YYYY-MM-DD date that exists.
 bool is_date(std::string_view text) noexcept {
   if (text.size() != 10 || text[4] != '-' || text[7] != '-') return false;
   for (const std::size_t at : {0, 1, 2, 3, 5, 6, 8, 9}) {

@@ -1,4 +1,4 @@
-// `listing:` of a provider: what the directory of sources says of it.
+// Reads `listing:` of a provider: its entry in the directory of sources.
 //
 // Internal to registry/. Used by one Thread at a time.
 #pragma once
@@ -10,11 +10,11 @@
 
 namespace turnpike::registry {
 
-// Chains or topics of one provider.
+// Maximum number of chains or topics of one provider.
 inline constexpr std::size_t listing_words_max = 16;
 inline constexpr std::size_t listing_slug_bytes_max = 40;
 
-// Null once it is reported why.
+// Null after a reported problem.
 std::shared_ptr<const Listing> read_listing(const Cursor& value);
 
 }  // namespace turnpike::registry

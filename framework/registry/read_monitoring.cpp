@@ -26,7 +26,7 @@ constexpr Bounds interval_bounds{look_interval_ms_min, look_interval_ms_max};
 constexpr Bounds per_day_bounds{1, looks_per_day_max};
 constexpr Bounds fresh_bounds{1, std::int64_t{10} * 366 * 86'400};
 
-// ---- what is written ----------------------------------------------------------------------------
+// ---- reading ------------------------------------------------------------------------------------
 
 std::vector<SampleDraft::Value> read_values(const Cursor& map, std::string_view expected) {
   std::vector<SampleDraft::Value> values;
@@ -128,20 +128,21 @@ std::uint32_t read_number(const Cursor& value, Bounds bounds, std::uint32_t fall
   return static_cast<std::uint32_t>(value.integer(bounds).value_or(fallback));
 }
 
-// How many looks an interval asks for in a day.
+// The number of looks per day at this interval.
 std::uint64_t looks_in_a_day(std::uint32_t interval_ms) noexcept {
   return static_cast<std::uint64_t>((day_ms + interval_ms - 1) / interval_ms);
 }
 
-// ---- what it comes to ---------------------------------------------------------------------------
+// ---- building -----------------------------------------------------------------------------------
 
-// Turns the sample of one operation into a request, and tells what its policies say against it.
+// Turns the sample of an operation into a request, and reports violations of the operation's
+// policies.
 class SampleWriter {
  public:
   SampleWriter(const SampleDraft& draft, const MonitoredOperation& operation, Problems& problems)
       : draft_(draft), operation_(operation), problems_(problems) {}
 
-  // Nothing: it was told why.
+  // nullopt: the problems are reported.
   std::optional<Sample> write() {
     write_path();
     write_query();
@@ -185,7 +186,7 @@ class SampleWriter {
     for (std::size_t at = 0; at < used.size(); ++at) {
       const SampleDraft::Value& given = draft_.path_parameters[at];
       if (used[at]) continue;
-      if (given.text.empty() && is_parameter(given.name)) continue;  // it was told
+      if (given.text.empty() && is_parameter(given.name)) continue;  // already reported
       is_sound_ = false;
       problems_.add(Rule::not_in_path, given.place, draft_.path, {given.name});
     }
@@ -213,7 +214,7 @@ class SampleWriter {
     }
   }
 
-  // Of the value that a problem of the query is about, or of the sample.
+  // The place of the query value that a problem is about, or of the sample.
   [[nodiscard]] Place place_of(std::string_view location) const {
     constexpr std::string_view prefix = "query.";
     if (!location.starts_with(prefix)) return draft_.place;
@@ -281,7 +282,7 @@ void read_monitoring(const Cursor& value, MonitoringDraft& into) {
     constexpr std::string_view classes[] = {"continuous", "manual", "not_applicable"};
     constexpr MonitoringClass kinds[] = {MonitoringClass::continuous, MonitoringClass::manual,
                                          MonitoringClass::not_applicable};
-    // What is misspelt was told; it is not asked for anything else.
+    // A misspelt class was reported; treating it as not_applicable avoids follow-up problems.
     into.kind = kinds[kind->one_of(classes).value_or(2)];
   }
   if (const auto interval = value.find("interval_ms")) {
@@ -318,7 +319,7 @@ std::optional<Monitoring> monitoring_of(const MonitoringDraft& draft,
   }
   monitoring.per_day_max = draft.per_day_max.value_or(0);
   if (draft.expect != nullptr) monitoring.expect = *draft.expect;
-  // What is run by hand and takes no parameters needs no sample.
+  // An operation that is run manually and takes no parameters needs no sample.
   const SampleDraft none{.path_parameters = {},
                          .query = {},
                          .body = {},

@@ -1,7 +1,7 @@
-// `monitoring:` of a route, of its methods or of a file's defaults, and `probe:` of an upstream:
-// how the status of what callers can run is found out. What is said at a narrower place goes over
-// what is said at a wider one, key by key; a sample is checked against the declared policies of the
-// operation that it is for, whether the route enforces them or not.
+// Reads `monitoring:` of a route, of its methods or of a file's defaults, and `probe:` of an
+// upstream: how the status of operations is determined. A narrower definition overrides a wider
+// one, key by key. A sample is checked against the declared policies of its operation, whether or
+// not the route enforces them.
 //
 // Internal to registry/. Used by one Thread at a time.
 #pragma once
@@ -19,14 +19,14 @@
 
 namespace turnpike::registry {
 
-// A look each minute, unless the registry says otherwise.
+// Default: one look per minute.
 inline constexpr std::uint32_t look_interval_ms = 60'000;
 inline constexpr std::uint32_t look_interval_ms_min = 100;
 inline constexpr std::uint32_t look_interval_ms_max = 86'400'000;
 inline constexpr std::uint32_t looks_per_day_max = look_interval_ms_max / look_interval_ms_min;
-inline constexpr std::uint32_t expected_kinds_max = 64;  // JSON pointers of one `expect`
+inline constexpr std::uint32_t expected_kinds_max = 64;  // JSON pointers per `expect`
 
-// A request as it is written, with its places: it is checked once the operation is known.
+// A request as written, with its places: it is checked once the operation is known.
 struct SampleDraft {
   struct Value {
     std::string name;
@@ -36,13 +36,13 @@ struct SampleDraft {
   std::vector<Value> path_parameters;
   std::vector<Value> query;  // by name
   std::string body;
-  bool is_body_json = false;  // it was written as YAML
+  bool is_body_json = false;  // written as YAML
   std::string content_type;   // empty: not stated
   Place place;
   std::string path;  // in the YAML
 };
 
-// What was said of `monitoring` so far, from the widest place to the narrowest.
+// The merged `monitoring` definitions, from the widest to the narrowest.
 struct MonitoringDraft {
   bool is_stated = false;
   std::optional<MonitoringClass> kind;
@@ -50,22 +50,22 @@ struct MonitoringDraft {
   std::optional<std::uint32_t> per_day_max;
   std::shared_ptr<const SampleDraft> sample;
   std::shared_ptr<const Expectation> expect;
-  Place place;  // of the narrowest
+  Place place;  // of the narrowest definition
   std::string path;
 };
 
-// Puts what `value` says over `into`.
+// Overrides members of `into` with those of `value`.
 void read_monitoring(const Cursor& value, MonitoringDraft& into);
 
-// One operation, for which a draft becomes its monitoring.
+// The operation whose monitoring is derived from a draft.
 struct MonitoredOperation {
   Method method;
   const Matcher& matcher;
   const QueryPolicy& query;
-  const BodyPolicy& body;  // of its route
+  const BodyPolicy& body;  // body policy of its route
 };
 
-// What the draft comes to for this operation; nothing, once it is reported why.
+// The monitoring of this operation; nullopt after a reported problem.
 std::optional<Monitoring> monitoring_of(const MonitoringDraft& draft,
                                         const MonitoredOperation& operation, Problems& problems);
 

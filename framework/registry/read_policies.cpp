@@ -18,7 +18,7 @@ namespace limits = base::limits;
 constexpr Bounds byte_bounds{0, limits::request_query_bytes_max};
 constexpr Bounds integer_bounds{-integer_max, integer_max};
 
-// A list without equal items, in order; `read` reads one.
+// A sorted list without duplicates; `read` reads one item.
 template <class Value, class Read>
 std::optional<std::vector<Value>> read_set(const Cursor& list, Read read) {
   if (!list.list_of(limits::declared_values_max, "a list")) return std::nullopt;
@@ -48,7 +48,7 @@ std::optional<std::string> read_value(const Cursor& item) {
   return std::string(*text);
 }
 
-// type/subtype in lower case, of RFC 9110 tokens.
+// A type/subtype in lower case, of RFC 9110 tokens.
 std::optional<std::string> read_media_type(const Cursor& item) {
   const auto text = item.text(1, 128);
   if (!text) return std::nullopt;
@@ -194,7 +194,7 @@ bool check_placement(const Cursor& parameter, ParameterType type) {
   return sound;
 }
 
-// The type and its bounds, once the keys of `field` are known; `types` are those allowed here.
+// Reads type and bounds, once the keys of `field` are known; `types`: the allowed types.
 std::optional<Constraint> read_constraint(const Cursor& field,
                                           std::span<const std::string_view> types) {
   const auto type_field = field.need("type", listed(types));
@@ -319,7 +319,7 @@ std::optional<QueryPolicy> read_query_policy(const Cursor& value) {
   std::sort(policy.parameters.begin(), policy.parameters.end(),
             [](const auto& left, const auto& right) { return left.name < right.name; });
   const auto rules = value.find("rules");
-  if (!sound) return std::nullopt;  // rules about parameters that were refused would mislead
+  if (!sound) return std::nullopt;  // rules on rejected parameters would mislead
   if (rules && rules->list_of(limits::declared_rules_max, "a list of rules")) {
     for (const Cursor& item : rules->items()) {
       auto rule = read_rule(item, policy);
@@ -338,8 +338,8 @@ std::optional<std::string> read_error_type(const Cursor& item) {
   return read_media_type(item);
 }
 
-// Providers send their errors in whatever form their framework has for them, which a caller can
-// read; and in that of their successes.
+// Providers often send errors in their framework's default format, which callers can read; and in
+// the format of their successes.
 std::vector<std::string> default_error_types(const ResponsePolicy& policy) {
   std::vector<std::string> types = {"application/json", "application/problem+json",
                                     std::string(no_content_type), "text/html", "text/plain"};
@@ -401,7 +401,7 @@ std::optional<Window> read_window(const Cursor& value) {
   return Window{static_cast<std::uint32_t>(*limit), static_cast<std::uint32_t>(*seconds)};
 }
 
-// `provider`, `route`, or `{shared: NAME}`.
+// Reads `provider`, `route`, or `{shared: NAME}`.
 std::optional<std::string> read_bucket_scope(const Cursor& value) {
   if (value.kind() == NodeKind::map) {
     if (!value.map_of({"shared"})) return std::nullopt;
@@ -469,7 +469,7 @@ void read_query_policies(const Cursor& section, Draft& draft) {
       field.report_key(Rule::bad_name, {*name, "a name other than `deny`"});
       continue;
     }
-    // Kept under its name even when it is wrong, so that references to it are not wrong as well.
+    // Registered under its name even if invalid, so that references to it are not reported as well.
     QueryPolicy policy = read_query_policy(field).value_or(QueryPolicy());
     if (!name) continue;
     draft.query_policies.add(std::move(*name), draft.shared_query.of(std::move(policy)),

@@ -1,4 +1,4 @@
-// Prices: what operations cost in Credits, and by the terms of a lane.
+// Reads prices: the cost of operations in Credits, and the terms of lanes.
 //
 // Internal to registry/. Used by one Thread at a time.
 #pragma once
@@ -10,7 +10,7 @@
 
 namespace turnpike::registry {
 
-// The top-level section of one file. Terms of a lane are kept for it to read.
+// The top-level section of one file. Terms of a lane are kept for the lane to read.
 void read_prices(const Cursor& section, std::span<const Source> sources, Draft& draft);
 
 }  // namespace turnpike::registry

@@ -32,7 +32,7 @@ std::uint32_t read_deadline(const Cursor& map, std::uint32_t fallback) {
   return static_cast<std::uint32_t>(deadline->integer(deadline_bounds).value_or(fallback));
 }
 
-// The provider that this file is about: defined here or named. Null once reported.
+// The provider of this file, defined here or named. Null after a reported problem.
 DraftProvider* provider_of(const Cursor& root, Draft& draft) {
   const auto provider = root.find("provider");
   if (!provider) {
@@ -51,7 +51,7 @@ DraftProvider* provider_of(const Cursor& root, Draft& draft) {
 
 // ---- headers ------------------------------------------------------------------------------------
 
-// Credentials, the fields of a connection, and what the gateway decides itself.
+// Credentials, connection-specific fields, and fields that the gateway sets itself.
 constexpr std::string_view never_forwarded[] = {"accept-encoding",
                                                 "authorization",
                                                 "connection",
@@ -96,7 +96,7 @@ constexpr std::string_view never_passed_back[] = {"connection",
                                                   "www-authenticate",
                                                   "x-request-id"};
 
-// `lanes` are the headers of the lane with terms.
+// `lanes`: the headers of the lane with terms.
 std::vector<std::string> read_headers(const Cursor& list, std::span<const std::string_view> refused,
                                       std::span<const std::string_view> lanes,
                                       std::string_view purpose) {
@@ -123,13 +123,13 @@ std::vector<std::string> read_headers(const Cursor& list, std::span<const std::s
   return names;
 }
 
-// ---- what a route may state, or its file's defaults for it -------------------------------------
+// ---- terms of a route, or its file's defaults -------------------------------------------------
 
-// Everything that `defaults` and a route have in common. Prices are by method.
+// The members that `defaults` and routes have in common. Prices are per method.
 struct Terms {
   std::optional<std::uint32_t> upstream;
   std::vector<Method> methods = {Method::get};
-  std::optional<std::uint32_t> prices[2];  // no_node: unavailable
+  std::optional<std::uint32_t> prices[2];  // no_node: pricing_unavailable
   std::optional<std::uint32_t> free_policy;
   std::shared_ptr<const QueryPolicy> query;
   std::shared_ptr<const BodyPolicy> body;
@@ -155,7 +155,7 @@ std::optional<Method> read_method(const Cursor& item) {
   return *method == 0 ? Method::get : Method::post;
 }
 
-// A list, or in a route a map from methods to what they define for themselves.
+// A list of methods or, in a route, a map from methods to their own definitions.
 void read_methods(const Cursor& list, Terms& terms) {
   if (list.kind() == NodeKind::map) {
     if (!list.map_of({"GET", "POST"})) return;
@@ -234,7 +234,7 @@ void read_upstream_name(const Cursor& value, const DraftProvider& provider, cons
       names.push_back(draft.upstreams.entries()[index].name);
     }
   }
-  terms.upstream = no_node;  // reported; says nothing about a missing one afterwards
+  terms.upstream = no_node;  // reported; avoids a second report of a missing upstream
   value.report(Rule::unknown_reference, {"upstream of this provider", value.raw_text(),
                                          suggestion(value.raw_text(), names)});
 }
@@ -257,7 +257,7 @@ void read_flags(const Cursor& map, const LaneTraits& lane, Terms& terms) {
   }
 }
 
-// What a method may define for itself, where it does and elsewhere.
+// Members that may be defined per method as well as elsewhere.
 void read_own_terms(const Cursor& map, Draft& draft, Terms& terms) {
   if (const auto value = map.find("no_charge_when")) terms.no_charge_when = read_no_charge(*value);
   if (const auto value = map.find("query")) terms.query = read_query(*value, draft);
@@ -278,7 +278,7 @@ void read_own_terms(const Cursor& map, Draft& draft, Terms& terms) {
   if (const auto value = map.find("monitoring")) read_monitoring(*value, terms.monitoring);
 }
 
-// The policy of the lane with terms that stands in `map`, or the one known before.
+// The policy of the lane with terms in `map`, or `before` if there is none.
 std::uint32_t policy_in(const Cursor& map, const LaneDraft& lane, std::uint32_t before) {
   const auto value = lane.word.empty() ? std::nullopt : map.find(lane.word);
   const auto found = value ? lane.policy_at.find(&value->node()) : lane.policy_at.end();
@@ -302,13 +302,13 @@ bool takes(const Terms& terms, Method method) {
   return std::find(terms.methods.begin(), terms.methods.end(), method) != terms.methods.end();
 }
 
-// One method of a route: what the route says, and over it what stands under the method.
+// One method of a route: the route's terms, overridden by those under the method.
 struct MethodTerms {
   Method method;
   Terms terms;
   std::optional<std::string> summary;
   Cursor where;         // the method's own definition, or the route
-  bool is_own = false;  // the former
+  bool is_own = false;  // `where` is the method's own definition
 };
 
 std::optional<std::string> read_summary(const Cursor& map) {
@@ -318,7 +318,7 @@ std::optional<std::string> read_summary(const Cursor& map) {
   return text ? std::optional<std::string>(*text) : std::nullopt;
 }
 
-// `section` is the route's `methods`, if it has any; it must outlive what is returned.
+// `section` is the route's `methods`, if present; it must outlive the result.
 std::vector<MethodTerms> read_method_terms(const Cursor& item, const Cursor* section,
                                            const Terms& terms, Draft& draft) {
   std::vector<MethodTerms> methods;
@@ -380,7 +380,8 @@ void take_prices(const Cursor& item, const std::vector<MethodTerms>& methods,
   }
 }
 
-// Where nothing of a reply may be sent before its payment is collected, it is kept whole.
+// A lane that buffers whole replies needs a bound that fits the buffer: returns false, after a
+// report, if the stated bound is larger.
 bool is_reply_kept(const MethodTerms& entry, const Draft& draft, std::uint32_t price) {
   if (price == no_node || !draft.lane_terms || !draft.lane_terms->traits.buffer_whole) return true;
   const Price& of_call = draft.prices.entries()[price].value;
@@ -462,7 +463,7 @@ void read_slashes(const Cursor& list, Matcher& matcher) {
   }
 }
 
-// Below the provider's base path; an empty path is the base path itself.
+// A path below the provider's base path; an empty path is the base path itself.
 std::optional<Matcher> read_path(const Cursor& item, const DraftProvider& provider) {
   const auto field = item.need("path", "the path below the provider's base_path");
   const auto text = field ? field->text(0, limits::request_path_bytes_max) : std::nullopt;
@@ -483,8 +484,8 @@ std::optional<Matcher> read_path(const Cursor& item, const DraftProvider& provid
   return matcher;
 }
 
-// What the route says for all of its methods is wrong once. `matcher` is null where the path is
-// wrong, which leaves nothing to check a sample against.
+// Reports a fault of the route's own monitoring once, not per method. `matcher` is null if the path
+// is invalid; then no sample is checked.
 void take_monitoring(const Matcher* matcher, const std::vector<MethodTerms>& methods, Draft& draft,
                      const Cursor& item, DraftRoute& entry) {
   const MonitoringDraft* refused = nullptr;
@@ -495,7 +496,7 @@ void take_monitoring(const Matcher* matcher, const std::vector<MethodTerms>& met
     const MonitoringDraft& stated = from.terms.monitoring;
     if (matcher == nullptr || !stated.is_stated) continue;
     const auto& body = methods.back().terms.body;
-    if (from.terms.query == nullptr || body == nullptr) continue;  // reported
+    if (from.terms.query == nullptr || body == nullptr) continue;  // already reported
     if (refused != nullptr && refused->path == stated.path) continue;
     auto monitoring = monitoring_of(stated, {from.method, *matcher, *from.terms.query, *body},
                                     item.problems());
@@ -517,7 +518,7 @@ void take_operations(const Cursor& item, std::vector<MethodTerms> methods, const
   entry.operations.resize(methods.size());
   take_prices(item, methods, entry);
   take_monitoring(matcher, methods, draft, item, entry);
-  // What the route says for all of its methods is wrong once.
+  // Faults of terms that the route states for all methods are reported once.
   bool permits_are_long = true;
   bool replies_are_kept = true;
   for (std::size_t at = 0; at < methods.size(); ++at) {
@@ -539,7 +540,7 @@ void take_operations(const Cursor& item, std::vector<MethodTerms> methods, const
     operation.own_no_charge_when = std::move(from.terms.no_charge_when);
     if (from.method == Method::post) route.body = std::move(from.terms.body);
   }
-  // For lists of routes; what is said of one method is better than nothing.
+  // Lists of routes need a summary: that of the first method is better than none.
   if (route.summary.empty()) route.summary = entry.operations.front().operation.summary;
 }
 

@@ -1,4 +1,4 @@
-// Providers: a provider with its upstreams and routes, one a file. A file may also continue a
+// Reads providers: one provider per file, with its upstreams and routes. A file may also add to a
 // provider that another file defines.
 //
 // Internal to registry/. Used by one Thread at a time.
@@ -11,12 +11,12 @@
 
 namespace turnpike::registry {
 
-// `provider:` where it is a map; run for all files before the rest.
+// Reads `provider:` if it is a map; run for all files before the rest.
 void read_provider(const Cursor& root, Draft& draft);
-// `upstreams:`; run for all files before any routes. `plugins` are those loaded; empty: any.
+// Reads `upstreams:`; run for all files before any routes. `plugins`: the loaded ones; empty: any.
 void read_upstreams(const Cursor& root, std::span<const Source> sources,
                     std::span<const std::string> plugins, Draft& draft);
-// `defaults:` and `routes:`. `lane` is the lane with terms, or none.
+// Reads `defaults:` and `routes:`. `lane`: traits of the lane with terms, or empty ones.
 void read_routes(const Cursor& root, std::span<const Source> sources, const LaneTraits& lane,
                  Draft& draft);
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view reference_prefix = "#/$defs/";
 
-// The names that `schema` refers to, with repeats.
+// The names that `schema` refers to, with duplicates.
 void collect_references(const nlohmann::json& schema, std::vector<std::string>& names) {
   if (schema.is_object()) {
     const auto reference = schema.find("$ref");

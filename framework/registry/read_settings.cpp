@@ -9,8 +9,8 @@
 namespace turnpike::registry {
 namespace {
 
-// Plain text that looks like a number but is not one of ours, such as 010, -0 or one that no double
-// holds: quoted it would be text, plain it would be read differently by different readers.
+// Plain text that looks like a number but is not one of the language, such as 010, -0 or a number
+// that no double holds: different readers would read it differently, and quoted it would be text.
 bool is_doubtful_number(std::string_view text) noexcept {
   std::string_view digits = text;
   if (digits.starts_with('-')) digits.remove_prefix(1);
@@ -27,7 +27,7 @@ Settings located(const Cursor& value, std::string_view file) {
   return settings;
 }
 
-// `sound` is null where nothing is checked.
+// `sound` is null if the rules are not checked.
 Settings read_tree_of(const Cursor& value, std::string_view file, bool* sound) {
   Settings settings = located(value, file);
   switch (value.kind()) {

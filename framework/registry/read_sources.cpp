@@ -26,8 +26,8 @@ Problem problem_with(Rule rule, const std::string& file,
   return problem;
 }
 
-// The *.yaml files below `directory`, and those that were probably meant to be such; a name that
-// starts with a dot hides a file or a folder (such as the one behind a Kubernetes volume's links).
+// The *.yaml files below `directory`, and files with similar names that are probably meant as such;
+// a leading dot hides a file or a folder (such as the target of a Kubernetes volume's links).
 struct Listing {
   std::vector<std::string> yaml;
   std::vector<std::string> misnamed;

@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t text_bytes_max = 1024;
 constexpr std::size_t title_bytes_max = 128;
 
-// What hosts and the interfaces of models both take for the name of a tool or an argument.
+// Characters that hosts and model APIs both accept in names of tools and arguments.
 bool is_tool_word(std::string_view text) noexcept {
   constexpr std::size_t word_bytes_max = 64;
   constexpr std::string_view allowed =
@@ -27,7 +27,7 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-// Names that a host may take for one: in a call `_` may be said for `.`, and some ignore case.
+// Normalizes names that hosts may confuse: a call may use `_` for `.`, and some hosts ignore case.
 std::string folded(std::string_view text) {
   std::string out = lower(text);
   std::replace(out.begin(), out.end(), '.', '_');
@@ -59,7 +59,7 @@ bool is_compared(const QueryPolicy& policy, std::string_view name) {
   });
 }
 
-// ---- against the operation ----------------------------------------------------------------------
+// ---- checks against the operation ---------------------------------------------------------------
 
 void read_fixed(const Cursor& map, const QueryPolicy& query, Tool& tool) {
   std::vector<std::string_view> names;
@@ -82,8 +82,7 @@ void read_fixed(const Cursor& map, const QueryPolicy& query, Tool& tool) {
   }
 }
 
-// The names of the tool's arguments that may be described; those that no tool can have are
-// reported at `where`.
+// The names of the tool's arguments that may be described; unusable names are reported at `where`.
 std::vector<std::string_view> arguments_of(const Cursor& where, const Route& route,
                                            const Operation& operation, const Tool& tool) {
   std::vector<std::string_view> names;
@@ -125,7 +124,7 @@ void read_descriptions(const Cursor& map, const std::vector<std::string_view>& a
   }
 }
 
-// What the tool says about its operation's arguments; without one, nothing can be said of it.
+// Reads the fixed values and the descriptions of arguments; requires the operation.
 void read_arguments(const Cursor& field, const Cursor& where, const Route& route,
                     const Operation& operation, Tool& tool) {
   const auto fixed = field.find("fixed");
@@ -200,7 +199,8 @@ const OperationNames::Named* OperationNames::resolve(const Cursor& cursor) const
       sorted_.begin(), sorted_.end(), name,
       [](const Named& left, std::string_view wanted) { return left.name < wanted; });
   if (found != sorted_.end() && found->name == name) return &*found;
-  // Those around it share the most of its beginning, and all may be too many to compare.
+  // Compares only names that sort near, which share the longest prefixes: there may be too many in
+  // all.
   constexpr std::ptrdiff_t around = 512;
   std::vector<std::string_view> near;
   if (!cursor.problems().full()) {

@@ -1,4 +1,4 @@
-// Tools: operations that a host lists as tools of their own (`tools:`).
+// Reads `tools:`: operations that a host lists as separate tools.
 //
 // Internal to registry/. Used by one Thread at a time.
 #pragma once
@@ -13,7 +13,7 @@
 
 namespace turnpike::registry {
 
-// The operations of a draft by what they are called: "GET /v1/gateway/...".
+// The operations of a draft by name: "GET /v1/gateway/...".
 class OperationNames {
  public:
   struct Named {
@@ -22,12 +22,12 @@ class OperationNames {
     std::uint32_t method = 0;
   };
 
-  // `are_sound`: nothing is wrong with the routes. Where something is, operations may be missing
-  // or lack parameters, and complaints about that would mislead.
+  // `are_sound`: the routes have no problems. Otherwise operations may be missing or lack
+  // parameters, and reports about that would mislead.
   OperationNames(const std::vector<DraftRoute>& routes, bool are_sound);
 
-  // The operation that `cursor` names, reported when there is none; null, too, unless the routes
-  // are sound.
+  // The operation that `cursor` names; a missing one is reported. Also null if the routes have
+  // problems.
   [[nodiscard]] const Named* resolve(const Cursor& cursor) const;
 
  private:
@@ -35,7 +35,7 @@ class OperationNames {
   bool are_sound_;
 };
 
-// The top-level section of one file. All routes are read before.
+// The top-level section of one file. Call it after all routes are read.
 void read_tools(const Cursor& section, const OperationNames& operations, Draft& draft);
 
 }  // namespace turnpike::registry

@@ -36,7 +36,7 @@ std::optional<std::int64_t> decimal_integer(std::string_view text) noexcept {
 }
 
 std::optional<double> decimal_number(std::string_view text) noexcept {
-  // What from_chars takes beyond JSON: "inf", "nan", ".5", "5." and leading zeros.
+  // Rejects what from_chars accepts beyond JSON: "inf", "nan", ".5", "5." and leading zeros.
   constexpr std::string_view digits = "0123456789";
   std::string_view rest = text;
   if (rest.starts_with('-')) rest.remove_prefix(1);

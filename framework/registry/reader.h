@@ -1,5 +1,6 @@
 // Reader: typed access to a source tree with the checks that every part of the language needs. A
-// Cursor is one value in its place; each reading method gives nothing after it has reported why.
+// Cursor is one value at its place; each reading method returns nothing after it has reported a
+// problem.
 //
 // Internal to registry/. Cursors point to the Cursor they came from, which must outlive them: keep
 // them in local variables. Used by one Thread at a time.
@@ -18,7 +19,7 @@
 
 namespace turnpike::registry {
 
-// Limits of a number, both included.
+// Limits of a number, both inclusive.
 struct Bounds {
   std::int64_t minimum = 0;
   std::int64_t maximum = 0;
@@ -39,7 +40,7 @@ class Cursor {
   Cursor(const Tree& tree, Problems& problems)
       : tree_(&tree), node_(&tree.root()), problems_(&problems) {}
 
-  // A value somewhere below the root; `path` is where, and must outlive the cursor.
+  // A value below the root; `path` is its path, and must outlive the cursor.
   Cursor(const Tree& tree, const Node& node, std::string_view path, Problems& problems)
       : tree_(&tree), node_(&node), problems_(&problems), base_(path) {}
 
@@ -55,23 +56,24 @@ class Cursor {
   [[nodiscard]] Problems& problems() const noexcept { return *problems_; }
 
   void report(Rule rule, Names arguments = {}) const;
-  // At the key of this value, for wrong names.
+  // Reports at the key of this value, for wrong names.
   void report_key(Rule rule, Names arguments = {}) const;
 
-  // Reports the kind found when it is not the one expected; `expected` says it in words.
+  // Reports the actual kind if it is not the expected one; `expected` describes that in words.
   [[nodiscard]] bool expect(NodeKind kind, std::string_view expected) const;
-  // This is a list of at most `most` items; `expected` says it in words.
+  // True if this is a list of at most `most` items; `expected` describes it in words.
   [[nodiscard]] bool list_of(std::size_t most, std::string_view expected) const;
-  // This is a map with no keys but these.
+  // True if this is a map whose keys are all known.
   [[nodiscard]] bool map_of(Names known) const { return map_of(known, {}, false); }
-  // The same where a lane may have terms: under `lane`, its name; empty: there is no such lane.
+  // As map_of(known), where a lane may have terms under its name `lane`; empty: there is no such
+  // lane.
   [[nodiscard]] bool map_of(Names known, std::string_view lane) const {
     return map_of(known, lane, true);
   }
 
   // The value under `key`; reports nothing.
   [[nodiscard]] std::optional<Cursor> find(std::string_view key) const;
-  // The same, reported when missing; `expected` says what belongs there.
+  // As find(), but a missing value is reported; `expected` describes it.
   [[nodiscard]] std::optional<Cursor> need(std::string_view key, std::string_view expected) const;
 
   [[nodiscard]] std::vector<Cursor> fields() const;  // of a map, in file order
@@ -82,12 +84,12 @@ class Cursor {
   [[nodiscard]] std::optional<std::int64_t> integer(Bounds bounds) const;
   [[nodiscard]] std::optional<bool> boolean() const;
   [[nodiscard]] std::optional<Bounds> range(Bounds bounds) const;  // MIN..MAX
-  [[nodiscard]] std::optional<NumberBounds> number_range() const;  // the same of numbers
-  // Index of the text among `choices`.
+  [[nodiscard]] std::optional<NumberBounds> number_range() const;  // as range(), for numbers
+  // The index of the text in `choices`.
   [[nodiscard]] std::optional<std::size_t> one_of(std::span<const std::string_view> choices) const;
-  // A name of the operator's: lower-case letters, digits, and . _ - inside; at most 64 bytes.
+  // A name that the operator chose: lower-case letters, digits, and . _ - inside; at most 64 bytes.
   [[nodiscard]] std::optional<std::string> name() const;
-  // The same for the key of this value.
+  // As name(), for the key of this value.
   [[nodiscard]] std::optional<std::string> key_name() const;
 
  private:
@@ -114,10 +116,10 @@ class Cursor {
   std::uint32_t index_ = 0;
 };
 
-// Digits with an optional minus sign and no leading zeros; nothing for any other text.
+// Digits with an optional minus sign and no leading zeros; nullopt for any other text.
 std::optional<std::int64_t> decimal_integer(std::string_view text) noexcept;
 
-// A number as JSON writes it (RFC 8259 section 6) that a double can hold; nothing for other text.
+// A number by JSON's grammar (RFC 8259 section 6) that a double can hold; nullopt for other text.
 std::optional<double> decimal_number(std::string_view text) noexcept;
 
 // "a, b, c".

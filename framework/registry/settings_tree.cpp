@@ -8,7 +8,7 @@
 namespace turnpike::registry {
 namespace {
 
-// The node that a path such as "auth.headers[2]" names, or null. Keys may hold dots.
+// The node that a path such as "auth.headers[2]" names, or null. Keys may contain dots.
 const Settings* find_at(const Settings& root, std::string_view path) {
   if (path.starts_with('.')) path.remove_prefix(1);
   if (path.empty()) return &root;

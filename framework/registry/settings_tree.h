@@ -20,31 +20,31 @@ namespace turnpike::registry {
 struct SecretReference {
   enum class Origin : std::uint8_t { environment, file };
   Origin origin = Origin::environment;
-  std::string name;  // of the variable, or the file's path; a relative one is the YAML file's
-  std::string file;  // where the reference stands
+  std::string name;  // of the variable, or the file's path, relative to the YAML file
+  std::string file;  // file that contains the reference
   int line = 0;
   int column = 0;
 };
 
-// The reference that `node` is, if it is one.
+// The reference that `node` holds; nullopt: it is none.
 std::optional<SecretReference> secret_reference(const Settings& node);
 
-// Why a secret is not there, as a sentence for the operator.
+// Explains to the operator, as a sentence, why a secret is missing.
 std::string why_missing(const SecretReference& reference);
 
-// The value of a secret, or nothing when it is not available.
+// Returns the value of a secret, or nullopt when it is not available.
 using SecretResolver = std::function<std::optional<std::string>(const SecretReference&)>;
 
-// A copy of `settings` in which each reference is a scalar with is_secret set; its text is empty
-// where the resolver has nothing.
+// Copies `settings`, with each reference replaced by a scalar with is_secret set; its text is empty
+// if the resolver has no value.
 Settings resolve_secrets(const Settings& settings, const SecretResolver& resolver);
 
-// The node that a path such as "auth.headers[2]" names, or the nearest one above it that is there.
-// Keys may hold dots.
+// The node that a path such as "auth.headers[2]" names, or its nearest existing ancestor. Keys may
+// contain dots.
 const Settings& nearest_node(const Settings& root, std::string_view path);
 
-// A YAML file that is no registry, such as the deployment's configuration, read by the same strict
-// rules; an empty file is an empty map.
+// A YAML file that is not a registry, such as the deployment's configuration, read by the same
+// strict rules; an empty file is an empty map.
 Result<Settings, std::vector<Problem>> parse_settings(const Source& source);
 
 }  // namespace turnpike::registry

@@ -19,12 +19,12 @@
 namespace turnpike::registry {
 namespace {
 
-// Leaves the parser from within an event; the problem is already reported.
+// Thrown out of the parser from within an event; the problem is already reported.
 struct Refused : std::exception {};
 
-// The text as yaml-cpp wants it, in pieces. Its scanner looks ahead to the end of a flow collection
-// or quoted text before it reports anything, holding some 200 bytes for each token; so the stream
-// ends early when too much was taken since the last event.
+// Feeds the text to yaml-cpp in pieces. Its scanner looks ahead to the end of a flow collection or
+// quoted text before it reports anything, holding some 200 bytes per token; so the stream ends
+// early when too much was read since the last event.
 class MeteredText final : public std::streambuf {
  public:
   explicit MeteredText(std::string_view text) : rest_(text) {}
@@ -54,13 +54,13 @@ class MeteredText final : public std::streambuf {
   bool ran_dry_ = false;
 };
 
-// From 1, without its line break.
+// The line with this number, from 1, without its line break.
 std::string_view line_of(std::string_view text, std::uint32_t line) noexcept {
   for (; line > 1 && text.find('\n') != text.npos; --line) text.remove_prefix(text.find('\n') + 1);
   return text.substr(0, text.find('\n'));
 }
 
-// What usually is behind a sentence of yaml-cpp's scanner, which tells only what it met.
+// The likely cause behind a message of yaml-cpp's scanner, which only says what it found.
 std::string_view hint_for(std::string_view message, std::string_view line) noexcept {
   struct Hint {
     std::string_view message;
@@ -84,7 +84,7 @@ std::string_view hint_for(std::string_view message, std::string_view line) noexc
   return {};
 }
 
-// Whether the quoted text that begins with `text` has its other quote.
+// True if the quoted text that begins with `text` has its closing quote.
 bool is_closed(std::string_view text) noexcept {
   const char quote = text.front();
   for (std::size_t at = 1; at < text.size(); ++at) {
@@ -182,7 +182,8 @@ class TreeBuilder final : public YAML::EventHandler {
     close();
   }
 
-  // yaml-cpp lets a quote that is left open end with the file: what follows it would be its text.
+  // yaml-cpp ends an unclosed quote silently at the end of the file, and takes the rest as its
+  // text.
   [[nodiscard]] bool check_last_quote(std::string_view text) {
     if (last_quoted_ == no_node) return true;
     const Node& node = tree_.at(last_quoted_);
@@ -208,7 +209,7 @@ class TreeBuilder final : public YAML::EventHandler {
 
   [[noreturn]] void refuse(Rule rule, const YAML::Mark& mark,
                            std::initializer_list<std::string_view> arguments = {}) {
-    // Where the text was cut short, what the parser makes of the rest is not the operator's doing.
+    // If the input was cut short, errors in the remainder are not the operator's fault.
     if (!input_.ran_dry()) problems_.add(rule, place(mark), "", arguments);
     throw Refused();
   }
@@ -254,7 +255,7 @@ class TreeBuilder final : public YAML::EventHandler {
   }
   void close() { open_.pop_back(); }
 
-  // Equal keys of one map, all of them, in the time it takes to sort them.
+  // Reports all duplicate keys of a map, in the time of a sort.
   void check_keys(std::uint32_t map) {
     keys_.clear();
     for (std::uint32_t key = tree_.at(map).first_child; key != no_node;) {

@@ -1,7 +1,7 @@
 // Source: one YAML file as a flat tree of our own, with the place of every value. yaml-cpp is used
-// here and nowhere else, and only its event interface, since its nodes keep the first of two equal
-// keys, read 010 as 8 and yes as true, and expand aliases. Anchors, aliases, tags, merge keys and
-// several documents are refused; scalars keep their text, and whoever reads them converts.
+// only here, and only its event interface, since its nodes keep the first of two equal keys, read
+// 010 as 8 and yes as true, and expand aliases. Anchors, aliases, tags, merge keys and several
+// documents are refused; scalars keep their text, and the reader converts them.
 //
 // Internal to registry/. A Tree is built by one Thread and is immutable afterwards.
 #pragma once
@@ -52,8 +52,8 @@ class Tree {
   std::uint32_t file_ = 0;
 };
 
-// Reads sources[file]; what is wrong goes to `problems`, and the tree then holds what could be read
-// up to there or nothing. `nodes_left` is the budget of the whole program and shrinks.
+// Reads sources[file]; problems are added to `problems`, and the tree then holds the part before
+// the problem, or nothing. `nodes_left` is the budget of the whole program and is decreased.
 Tree read_tree(const Source& source, std::uint32_t file, std::size_t& nodes_left,
                Problems& problems);
 

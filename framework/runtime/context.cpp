@@ -30,7 +30,7 @@ void Context::prepare(const Stack& stack, void (*entry)()) {
   exceptions_ = {};
   handle_ = fcontext::make_fcontext(stack.top(), stack.bytes, &ContextEntry::start);
 #if defined(__SANITIZE_ADDRESS__)
-  // Frames of an earlier fiber that were left without return.
+  // Clears poisoned frames of an earlier fiber that were left without return.
   __asan_unpoison_memory_region(stack.bottom, stack.bytes);
   fake_stack_ = nullptr;
   stack_bottom_ = stack.bottom;

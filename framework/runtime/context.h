@@ -1,7 +1,7 @@
 // Context: a suspended execution and the switch between two of them. Chosen library: Boost.Context
-// (its bare fcontext, in context.cpp only). Our switch adds what the library leaves out: the C++
-// runtime's record of exceptions being handled moves with the execution (else a wait inside a
-// catch block rethrows somebody else's exception), and ASan and TSan are told.
+// (its low-level fcontext, in context.cpp only). Our switch adds what the library omits: the C++
+// runtime's record of exceptions being handled moves with the execution (otherwise a wait inside a
+// catch block would rethrow another fiber's exception), and ASan and TSan are notified.
 //
 // Owned by a fiber or by a loop's scheduler; used by the loop's Thread only.
 #pragma once
@@ -21,19 +21,20 @@ class Context {
   // Makes this context start in `entry` on `stack` at the next switch to it. `entry` must not
   // return; its last act is switch_from_finished(). REQUIRES: not started, or release()d.
   void prepare(const Stack& stack, void (*entry)());
-  // After the context finished: the sanitizers forget it.
+  // Call after the context finished: releases the sanitizers' records of it.
   void release() noexcept;
   // Makes this context stand for the running Thread's own stack.
   void adopt_thread() noexcept;
 
-  // Suspends `from`, which is running, and continues `to`; returns when somebody switches back.
+  // Suspends `from`, which is running, and continues `to`; returns when `from` is switched to
+  // again.
   static void switch_from(Context& from, Context& to) noexcept;
   [[noreturn]] static void switch_from_finished(Context& from, Context& to) noexcept;
 
  private:
   friend struct ContextEntry;
 
-  // The C++ ABI's state of a Thread: its stack of caught exceptions, its count of flying ones.
+  // The C++ ABI's state of a Thread: its stack of caught exceptions and its count of uncaught ones.
   struct ExceptionState {
     void* caught = nullptr;
     unsigned int uncaught = 0;
@@ -43,7 +44,7 @@ class Context {
   void arrive(void* previous_handle, Context& previous) noexcept;
 
   void* handle_ = nullptr;
-  Context* next_ = nullptr;  // where the present switch goes; not on a stack, which may be gone
+  Context* next_ = nullptr;  // target of the current switch; not on a stack, which may be freed
   void (*entry_)() = nullptr;
   ExceptionState exceptions_;
   // Used under ASan and TSan only.

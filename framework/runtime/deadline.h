@@ -1,4 +1,4 @@
-// Deadline: the moment until which a wait may last, on CLOCK_BOOTTIME (it counts suspended time and
+// Deadline: the time until which a wait may last, on CLOCK_BOOTTIME (it counts suspended time and
 // never steps). Every wait in the program takes one. Plain value; safe on any Thread.
 #pragma once
 
@@ -27,7 +27,7 @@ struct Deadline {
   }
 };
 
-// How a wait ended.
+// The cause that ended a wait.
 enum class Wake : std::uint8_t { ready, deadline, cancelled };
 
 }  // namespace turnpike::runtime

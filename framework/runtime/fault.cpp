@@ -24,16 +24,16 @@ constexpr bool is_sanitized = false;
 constexpr std::size_t fault_stack_bytes = 32 * 1024;
 constexpr std::size_t tags_named_max = 64;
 
-// Written at start, before the number tags anything.
+// Written at start, before a tag number is used.
 std::array<std::array<char, 48>, tags_named_max> tag_names;
 
 thread_local const char* work_of = nullptr;
 
 std::atomic<const AtFatalSignal*> at_fatal_signal{nullptr};
 
-constexpr int patience_ms = 1'000;  // with a reader of standard error who takes nothing
+constexpr int patience_ms = 1'000;  // for a blocked reader of standard error
 
-// Everything below runs in a signal handler: write() and plain memory alone.
+// Everything below runs in a signal handler: only write() and plain memory accesses.
 
 class Line {
  public:

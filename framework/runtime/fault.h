@@ -1,11 +1,11 @@
 // Fault: reports why a fatal signal ends the process. Code in the process, above all code of
 // plugins, may write to invalid memory, exhaust its stack or call abort(). The process cannot be
-// saved then. But one line on standard error says whose code ran and for which request, and the
+// saved then. But one line on standard error names the code that ran and the request, and the
 // gathered log is written, before the system ends the process as usual (with a core dump, where
-// they are enabled). Under the sanitizers it does nothing, since they report themselves.
+// enabled). Under the sanitizers it does nothing, since they report faults themselves.
 //
-// name_fatal_signals() and AtFatalSignal once, at start. A FaultStack for every Thread that runs
-// code of plugins, for as long as it does. The rest is for any Thread.
+// Call name_fatal_signals() and make AtFatalSignal once, at start. Make a FaultStack on every
+// Thread that runs code of plugins, for as long as it does. The rest is for any Thread.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,8 @@ namespace turnpike::runtime {
 
 void name_fatal_signals() noexcept;
 
-// Work to do after the line, on the Thread that was hit. It is async-signal-safe and cannot hang.
+// Work to do after the line, on the faulting Thread. It must be async-signal-safe and must not
+// hang.
 class AtFatalSignal {
  public:
   using Work = void (*)(void* argument) noexcept;
@@ -32,10 +33,10 @@ class AtFatalSignal {
   void* const argument_;
 };
 
-// Says which plugin the number that tags a fiber (fiber.h) stands for.
+// Registers the plugin's name for the number that tags a fiber (fiber.h).
 void name_tag(std::uint32_t tag, std::string_view name) noexcept;
 
-// Where this Thread's handler runs: the stack in use may be what is exhausted.
+// The signal handler's stack of this Thread, since its normal stack may be exhausted.
 class FaultStack {
  public:
   FaultStack() noexcept;
@@ -47,8 +48,8 @@ class FaultStack {
   std::unique_ptr<char[]> memory_;
 };
 
-// While it lives, this Thread's work is that of `name`, which must outlive it: of pool Threads,
-// which have no fiber to tag.
+// While it lives, this Thread's work is attributed to `name`, which must outlive it; for pool
+// Threads, which have no fiber to tag.
 class WorkOf {
  public:
   explicit WorkOf(const char* name) noexcept;

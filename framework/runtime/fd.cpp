@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint32_t hangup_events = EPOLLRDHUP | EPOLLHUP | EPOLLERR;
 
-// poll(2) counts a clock that stops while the machine is suspended: look again each second.
+// poll(2) uses a clock that stops while the machine is suspended: check again each second.
 int poll_timeout_ms(Deadline deadline) noexcept {
   const std::int64_t left_ns = deadline.ns - now_ns();
   return static_cast<int>(std::clamp<std::int64_t>((left_ns + 999'999) / 1'000'000, 0, 1'000));
@@ -32,7 +32,7 @@ Wake wait_on_thread(int descriptor, bool for_reading, Deadline deadline) noexcep
   }
 }
 
-// Wakes the parked one, else leaves a mark for the next to come.
+// Wakes the parked waiter, else sets `mark` for the next one.
 void signal(FdState::Parked& parked, bool& mark) noexcept {
   const FdState::Parked one = std::exchange(parked, {});
   WakeBatch batch;

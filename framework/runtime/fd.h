@@ -1,11 +1,12 @@
-// Fd: waiting for a descriptor. It watches, it does not own: make it after the descriptor is
-// non-blocking, destroy it before the descriptor is closed. Made on a loop Thread it belongs to
-// that loop (edge-triggered epoll, registered once) and only that Thread may use it, on any fiber,
-// at most one reader and one writer at a time. Made on a plain Thread it waits by poll(2).
+// Fd: waiting for a descriptor. It watches the descriptor without owning it: make it after the
+// descriptor is non-blocking, destroy it before the descriptor is closed. Made on a loop Thread it
+// belongs to that loop (edge-triggered epoll, registered once) and only that Thread may use it, on
+// any fiber, at most one reader and one writer at a time. Made on a plain Thread it waits by
+// poll(2).
 //
-// Use: try the operation first; on EAGAIN wait, then try again until EAGAIN. A wait may end ready
-// once too often, never too seldom. An idle connection has no fiber: its FdWatcher is called.
-// Every send on a socket gives MSG_NOSIGNAL.
+// Use: try the operation first; on EAGAIN wait, then try again until EAGAIN. Waits may have
+// spurious wake-ups but never miss an event. An idle connection has no fiber: its FdWatcher is
+// called. Every send on a socket must pass MSG_NOSIGNAL.
 #pragma once
 
 #include <cstdint>
@@ -42,20 +43,20 @@ class Fd {
   [[nodiscard]] bool ok() const noexcept { return state_ != nullptr; }
   [[nodiscard]] int descriptor() const noexcept;
 
-  // Also ready when the peer is gone or the connection broke: the next operation tells.
+  // Also ready when the peer is gone or the connection broke: the next operation reports that.
   Wake wait_readable(Deadline deadline) noexcept;
   Wake wait_writable(Deadline deadline) noexcept;
 
   void set_watcher(FdWatcher* watcher) noexcept;
-  // Asks for on_readable(). False, and nothing asked, when something arrived since the last wait:
+  // Requests on_readable(). False, without a request, when something arrived since the last wait:
   // try reading again.
   [[nodiscard]] bool arm() noexcept;
   void disarm() noexcept;
-  // The peer closed its sending side or the connection broke, as far as the loop has seen. Any
-  // Thread, as long as the Fd is there.
+  // True if the peer closed its sending side or the connection broke, as far as the loop has
+  // noticed. Any Thread, as long as the Fd exists.
   [[nodiscard]] bool hung_up() const noexcept;
 
-  // Stops watching. REQUIRES: nobody waits.
+  // Stops watching. REQUIRES: no waiter.
   void reset() noexcept;
 
  private:

@@ -1,6 +1,6 @@
-// FdState: what a loop remembers of a watched descriptor. Made by Fd, used by the loop's Thread
-// only (on a plain Thread by its Fd alone), freed by the loop after the batch of epoll events in
-// which it was let go: an event later in that batch may still point at it.
+// FdState: a loop's state of a watched descriptor. Made by Fd, used by the loop's Thread only (on a
+// plain Thread by its Fd alone). The loop frees it after the batch of epoll events in which it was
+// released, since a later event of that batch may still point at it.
 #pragma once
 
 #include <atomic>
@@ -25,7 +25,7 @@ struct FdState {
   Parked reader;
   Parked writer;
   int descriptor = -1;
-  // Something arrived while nobody waited; taken back by the next wait.
+  // An event arrived without a waiter; consumed by the next wait.
   bool readable = false;
   bool writable = false;
   bool is_armed = false;

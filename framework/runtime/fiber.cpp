@@ -17,7 +17,7 @@ bool FiberHandle::ended() const noexcept {
 
 void FiberName::set(std::string_view name) noexcept {
   char padded[bytes_max] = {};
-  std::copy_n(name.begin(), std::min(name.size(), bytes_max), padded);  // also of an empty view
+  std::copy_n(name.begin(), std::min(name.size(), bytes_max), padded);  // also for an empty view
   for (std::size_t at = 0; at < words_.size(); ++at) {
     std::uint64_t word = 0;
     std::memcpy(&word, padded + at * 8, 8);
@@ -62,7 +62,7 @@ void Fiber::cancel(std::uint64_t generation) noexcept {
   std::uint64_t expected = generation << 1;
   if (!cancel_.compare_exchange_strong(expected, expected | 1, std::memory_order_seq_cst)) return;
   const std::uint64_t word = wait_.load(std::memory_order_seq_cst);
-  // The wait seen is this generation's only if the generation is still the same after the look.
+  // The wait belongs to this generation only if the generation is unchanged after reading it.
   if (cancel_.load(std::memory_order_seq_cst) >> 1 != generation) return;
   if (state_of(word) != State::waiting) return;
   if (end_wait(word, Wake::cancelled)) loop_->hand_over(this, this);

@@ -1,8 +1,8 @@
 // Fiber: one line of execution on a loop Thread, with its own stack. It is written as plain
 // blocking code; where it waits (wait.h, fd.h, pool.h), the loop runs others. A fiber never leaves
-// its loop and always runs to its end; cancelling ends its present and later waits, not the fiber.
+// its loop and always runs to its end; cancelling ends its current and later waits, not the fiber.
 //
-// Owned by its loop. Fibers are reused, never freed before their loop: so a stale FiberHandle or a
+// Owned by its loop. Fibers are reused and not freed before their loop, so a stale FiberHandle or a
 // late wake is harmless. Functions are for the fiber itself unless they say "any Thread".
 #pragma once
 
@@ -18,14 +18,14 @@
 
 namespace turnpike::runtime {
 
-// A stop waits for calls and cancels the background fibers after them (accept loops, heartbeats).
+// A stop waits for calls and then cancels the background fibers (accept loops, heartbeats).
 enum class FiberKind : std::uint8_t { call, background };
 
 // Names one fiber for as long as its loop lives, also after the fiber ended. Copyable; any Thread.
 class FiberHandle {
  public:
   FiberHandle() noexcept = default;
-  // Ends the fiber's waits with Wake::cancelled, now and later. Nothing when it has ended.
+  // Ends the fiber's current and later waits with Wake::cancelled. No effect after its end.
   void cancel() const noexcept;
   [[nodiscard]] bool ended() const noexcept;
 
@@ -64,7 +64,7 @@ class Fiber final : public Waiter, private TimerNode {
   // code.
   void set_tag(std::uint32_t tag) noexcept { tag_.store(tag, std::memory_order_relaxed); }
   [[nodiscard]] std::uint32_t tag() const noexcept { return tag_.load(std::memory_order_relaxed); }
-  // Whether somebody cancelled this fiber; a CancelMask does not hide it. Any Thread.
+  // True if this fiber was cancelled; a CancelMask does not hide that. Any Thread.
   [[nodiscard]] bool cancelled() const noexcept;
 
  private:
@@ -81,7 +81,7 @@ class Fiber final : public Waiter, private TimerNode {
   void cancel(std::uint64_t generation) noexcept;
   void expired() noexcept override;
 
-  Fiber* next_ = nullptr;  // in a list of the loop's: woken, ready, without stack, unused
+  Fiber* next_ = nullptr;  // link in a list of the loop: woken, ready, without stack, unused
   bool is_alive_ = false;
   bool is_finished_ = false;
   bool is_spawned_by_others_ = false;
@@ -100,8 +100,8 @@ class Fiber final : public Waiter, private TimerNode {
   Fiber* next_alive_ = nullptr;
 };
 
-// While it lives, the running fiber's waits are not ended by cancellation: for work whose outcome
-// must be known, such as a settlement. Nests. Nothing on a plain Thread.
+// While it lives, cancellation does not end the running fiber's waits: for work whose outcome must
+// be known, such as a settlement. Nests. No effect on a plain Thread.
 class CancelMask {
  public:
   CancelMask() noexcept;
@@ -113,9 +113,9 @@ class CancelMask {
   Fiber* fiber_;
 };
 
-// Whether the running fiber was cancelled; false on a plain Thread.
+// True if the running fiber was cancelled; false on a plain Thread.
 [[nodiscard]] bool cancelled() noexcept;
-// Lets the loop's other fibers and sockets have a turn; nothing on a plain Thread.
+// Gives the loop's other fibers and sockets a turn; no effect on a plain Thread.
 void yield() noexcept;
 
 }  // namespace turnpike::runtime

@@ -2,8 +2,7 @@
 // transaction. While a group commits, further jobs queue up; they are the next group. Every caller
 // waits until its own job has an outcome.
 //
-// A user defines what a job is and what its outcome may be (GroupJob), and how a group is written
-// (GroupWriter):
+// A user defines the job and its outcome (GroupJob), and how a group is written (GroupWriter):
 //   struct Job : GroupJob<Outcome> { ... };
 //   GroupCommit<Job, Outcome> commit(writer, {.thread_name = "writer", ...});
 //   commit.start();
@@ -11,14 +10,14 @@
 //   if (!commit.push(job)) ...                        // stopped, or too many jobs wait
 //   switch (commit.wait(*job, deadline)) ...          // answered: job->take_answer()
 //
-// What may go wrong, and what then happens:
-//   nothing was written     the group is tried again while its callers wait
-//   the commit is unknown   nothing else is written until the writer has found out what became of
-//                           it; callers leave at their deadline, without a definite outcome
+// Failures and their consequences:
+//   nothing was written     the group is retried while its callers wait
+//   the commit is unknown   nothing else is written until the writer knows the outcome; callers
+//                           leave at their deadline, without a definite outcome
 //   the database is broken  the callers of the group are told `unknown`, all others `not_written`
-// A caller that leaves while its job is queued withdraws it: it is certainly not written. A caller
-// that leaves later was told that the outcome is unknown; if its group then turns out not written,
-// its job is dropped, and the writer is told of it (GroupWriter::left()).
+// A caller that leaves while its job is queued withdraws the job, which is then definitely not
+// written. A caller that leaves later was told that the outcome is unknown; if its group then turns
+// out not written, its job is dropped, and the writer is notified (GroupWriter::left()).
 //
 // Owned by its user; the writer must outlive it. push() and wait() from fibers and plain Threads;
 // start(), stop() and the destructor from a plain Thread.
@@ -45,7 +44,7 @@ namespace turnpike::runtime {
 template <class Job, class Answer>
 class GroupCommit;
 
-// One caller's piece of work, shared by the caller and the writing Thread, since either may leave
+// One caller's piece of work, shared by the caller and the writing Thread, since either may finish
 // first.
 template <class Answer>
 class GroupJob {
@@ -55,12 +54,12 @@ class GroupJob {
   GroupJob& operator=(const GroupJob&) = delete;
 
   [[nodiscard]] std::size_t size() const noexcept { return bytes_; }
-  // The writer's, of a job that it was given to write: ends the caller's wait when the batch of
+  // For the writer, with a job that it was given to write: ends the caller's wait when the batch of
   // wakes is flushed. False: the caller has left, and was told that the outcome is unknown.
   [[nodiscard]] bool answer(Answer answer, WakeBatch& wakes) noexcept {
     return answer_from(State::taken, std::move(answer), wakes);
   }
-  // The caller's, once, after its wait ended `answered`.
+  // For the caller, once, after its wait ended `answered`.
   [[nodiscard]] Answer take_answer() noexcept { return answer_.take(); }
 
  private:
@@ -81,29 +80,29 @@ class GroupJob {
   OneShot<Answer> answer_;
 };
 
-// What became of a group.
+// The outcome of writing a group.
 enum class Committed : std::uint8_t {
-  done,         // it has committed, and every job in it is answered
-  again,        // nothing was written; try what is left of it at once
-  unavailable,  // nothing was written; try what is left of it in a moment
-  unknown,      // it may or may not have committed: outcome() has to find out
-  broken,       // it may or may not have committed, and the database can no longer be trusted
+  done,         // committed, and every job in it is answered
+  again,        // nothing was written; retry the remaining jobs at once
+  unavailable,  // nothing was written; retry the remaining jobs after a pause
+  unknown,      // may or may not have committed: call outcome()
+  broken,       // may or may not have committed, and the database can no longer be trusted
 };
 
-// How many jobs are worth waiting for, and how long, when fewer are there.
+// The number of jobs worth waiting for, and how long, when fewer are queued.
 struct Patience {
   std::size_t jobs = 1;
   std::int64_t ns = 0;
 };
 
-// The group before: its jobs, those that waited when it ended, and how long it took.
+// The previous group: its jobs, the jobs that waited at its end, and its duration.
 struct LastGroup {
   std::size_t jobs = 0;
   std::size_t waiting = 0;
   std::int64_t ns = 0;
 };
 
-// How groups are written. The writing Thread calls everything but leaving() and stays().
+// Writes groups. The writing Thread calls everything except leaving() and stays().
 template <class Job>
 class GroupWriter {
  public:
@@ -111,26 +110,26 @@ class GroupWriter {
 
   // REQUIRES: waiting > 0.
   virtual Patience patience(std::size_t waiting, const LastGroup& last) = 0;
-  // Whether the job may go with those that the group has. REQUIRES: true when the group is empty.
+  // Returns whether the job may join the group. REQUIRES: true when the group is empty.
   virtual bool joins(const Jobs& /*group*/, const Job& /*job*/) { return true; }
-  // One transaction. The group may be empty: then it is a chance to write what the writer has
-  // besides jobs. Removes the jobs that need no further attempt, after answering them.
+  // Writes one transaction. The group may be empty, so that the writer can write other work than
+  // jobs. Removes the jobs that need no further attempt, after answering them.
   virtual Committed write(Jobs& group) = 0;
-  // After write() has ended `unknown`, until this ends otherwise: `done`, or `again` when the
-  // transaction has not committed and never will. `unknown`: not to be found out yet.
+  // Called after write() returned `unknown`, until it returns something else: `done`, or `again`
+  // when the transaction has not committed and never will. `unknown`: not known yet.
   virtual Committed outcome(Jobs& group) = 0;
-  // The writer has more to write than jobs: a stop waits for that, too.
+  // True if the writer has other work than jobs left: a stop waits for that, too.
   virtual bool has_more() { return false; }
-  // After every group; at least once in `idle_ms`.
+  // Called after every group, and at least once per `idle_ms`.
   virtual void between_groups() {}
 
-  // The caller left while the job was queued: it was not written and will not be.
+  // The caller left while the job was queued: the job was not written and will not be.
   virtual void withdrawn(const Job& /*job*/) {}
-  // The caller left, told that the outcome is unknown. It is known now: certainly not written.
+  // The caller left, told that the outcome is unknown. Now it is known: definitely not written.
   virtual void left(const std::shared_ptr<Job>& /*job*/) {}
-  // On the caller's fiber or Thread, when its deadline has passed: it is about to leave, told that
-  // the outcome is unknown, and the writing Thread cannot know that yet. stays() follows when the
-  // job was answered or put back in that moment.
+  // Called on the caller's fiber or Thread when its deadline has passed: the caller is about to
+  // leave, told that the outcome is unknown, and the writing Thread cannot know that yet. stays()
+  // follows when the job was answered or put back at that moment.
   virtual void leaving(const Job& /*job*/) {}
   virtual void stays(const Job& /*job*/) {}
 
@@ -146,22 +145,22 @@ class GroupCommit {
 
   struct Settings {
     const char* thread_name;
-    Answer not_written;  // tells that the job is certainly not written
-    Answer unknown;      // tells that it may be
+    Answer not_written;  // answer: the job is definitely not written
+    Answer unknown;      // answer: the job may be written
     std::size_t queued_max = 0;
     std::size_t group_jobs_max = 0;
-    std::size_t group_bytes_max = 8 * 1024 * 1024;  // one job may have more
-    std::int64_t idle_ms = 0;                       // without a job, write() is called so often
-    std::int64_t retry_ms = 50;                     // a database that is away is tried so often
-    std::int64_t stop_ms = 0;                       // a stop waits for so long
+    std::size_t group_bytes_max = 8 * 1024 * 1024;  // a single job may exceed it
+    std::int64_t idle_ms = 0;                       // interval of write() without jobs
+    std::int64_t retry_ms = 50;                     // retry interval of an absent database
+    std::int64_t stop_ms = 0;                       // maximum time that a stop waits
     std::function<std::int64_t()> now_ns = runtime::now_ns;
     std::function<void()> on_thread = [] {};  // runs first on the writing Thread
   };
 
   GroupCommit(Writer& writer, Settings settings)
       : writer_(writer), settings_(std::move(settings)), queue_(settings_.queued_max) {}
-  // Without stop(), as in a crash: what is queued is not written; the group that commits at this
-  // moment may be.
+  // Without stop(), as in a crash: queued jobs are not written; the group that is being committed
+  // may be.
   ~GroupCommit() {
     is_abandoned_ = true;
     queue_.close();
@@ -173,30 +172,31 @@ class GroupCommit {
   void start() {
     thread_ = std::thread([this] { run(); });
   }
-  // Refuses further jobs, writes those that are queued, and tells those that it cannot write in
-  // time. Returns when every job has an outcome.
+  // Refuses further jobs, writes queued ones, and answers those that cannot be written in time.
+  // Returns when every job has an outcome.
   void stop() noexcept {
     stop_by_ns_ = settings_.now_ns() + settings_.stop_ms * ns_per_ms;
     is_stopping_ = true;
     queue_.close();
     if (thread_.joinable()) thread_.join();
   }
-  // What the writing Thread does until stop(); start() calls it. Tests call it on their own Thread.
+  // The work of the writing Thread until stop(); start() calls it. Tests call it on their own
+  // Thread.
   void run();
 
-  // False, and the job was not queued: stopped, or too many wait. Never waits.
+  // False if the job was not queued: stopped, or too many jobs wait. Never waits.
   [[nodiscard]] bool push(std::shared_ptr<Job> job) { return queue_.push(std::move(job)); }
 
   enum class Waited : std::uint8_t {
     answered,   // take_answer() has the outcome
-    withdrawn,  // certainly not written, then or later
-    left,       // the outcome is not known
+    withdrawn,  // definitely not written, now or later
+    left,       // the outcome is unknown
   };
-  // After push(). A cancelled fiber waits nevertheless.
+  // Call after push(). A cancelled fiber waits nevertheless.
   [[nodiscard]] Waited wait(Job& job, Deadline until);
 
-  // The writer's, in write(), of a job that it has removed from its group: it goes with a later
-  // one.
+  // For the writer, in write(), with a job that it has removed from its group: the job joins a
+  // later group.
   void postpone(std::shared_ptr<Job> job) {
     if (put_back(job)) waiting_.push_back(std::move(job));
   }
@@ -220,7 +220,7 @@ class GroupCommit {
   Writer& writer_;
   const Settings settings_;
   BatchQueue<std::shared_ptr<Job>> queue_;
-  std::deque<std::shared_ptr<Job>> waiting_;  // the writing Thread's, like the next three
+  std::deque<std::shared_ptr<Job>> waiting_;  // writing Thread only, as the next three
   Jobs fresh_;
   LastGroup last_;
   bool is_broken_ = false;
@@ -238,7 +238,7 @@ typename GroupCommit<Job, Answer>::Waited GroupCommit<Job, Answer>::wait(Job& jo
     writer_.leaving(job);
     if (job.move(State::taken, State::left)) return Waited::left;
     writer_.stays(job);
-    // It was put back, taken again or answered between the two looks.
+    // The job was put back, taken again or answered between the two checks.
   }
   return Waited::answered;
 }
@@ -258,7 +258,8 @@ void GroupCommit<Job, Answer>::run() {
     last_ = {jobs, waiting_.size() + queue_.size(), settings_.now_ns() - start_ns};
     if (is_broken_) break;
     writer_.between_groups();
-    // What is left cannot be written now, and no queue is there to wait at.
+    // The writer's remaining work cannot be written now, and the queue is empty: wait before the
+    // retry.
     if (is_stopping_ && jobs == 0 && writer_.has_more()) pause();
   }
   queue_.close();
@@ -282,10 +283,10 @@ template <class Job, class Answer>
 void GroupCommit<Job, Answer>::take(std::size_t wanted, std::int64_t for_ns) {
   (void)queue_.take(fresh_, wanted, Deadline{settings_.now_ns() + for_ns});
   std::move(fresh_.begin(), fresh_.end(), std::back_inserter(waiting_));
-  fresh_.clear();  // its memory goes back to the queue the next time
+  fresh_.clear();  // keeps its memory for the next exchange with the queue
 }
 
-// Takes the first of those that wait, and of the others what may go with it.
+// Takes the first waiting job, and those of the others that may join it.
 template <class Job, class Answer>
 typename GroupCommit<Job, Answer>::Jobs GroupCommit<Job, Answer>::next_group() {
   Jobs group;
@@ -307,7 +308,7 @@ typename GroupCommit<Job, Answer>::Jobs GroupCommit<Job, Answer>::next_group() {
   return group;
 }
 
-// Until the group has an end.
+// Writes the group until it has an outcome.
 template <class Job, class Answer>
 void GroupCommit<Job, Answer>::commit(Jobs& group) {
   const auto tell = [&](const Answer& answer, bool is_written_perhaps) {
@@ -340,14 +341,14 @@ void GroupCommit<Job, Answer>::commit(Jobs& group) {
         is_broken_ = true;
         queue_.close();
         return tell(settings_.unknown, true);
-      case Committed::unknown:  // the process ends before it can be found out
+      case Committed::unknown:  // the process ends before the outcome is known
         return tell(settings_.unknown, true);
     }
   }
   std::move(group.begin(), group.end(), std::back_inserter(waiting_));
 }
 
-// Nothing may be written before the fate of that transaction is known.
+// Nothing may be written before the outcome of that transaction is known.
 template <class Job, class Answer>
 Committed GroupCommit<Job, Answer>::prove(Jobs& group) {
   while (!is_abandoned_) {
@@ -359,8 +360,8 @@ Committed GroupCommit<Job, Answer>::prove(Jobs& group) {
   return Committed::unknown;
 }
 
-// To be written again, unless its caller has left: a caller that was told that the outcome is
-// unknown never has its job written afterwards.
+// Queues the job again, unless its caller has left: after a caller was told that the outcome is
+// unknown, its job is never written.
 template <class Job, class Answer>
 bool GroupCommit<Job, Answer>::put_back(const std::shared_ptr<Job>& job) {
   if (job->move(State::taken, State::queued)) return true;

@@ -1,6 +1,6 @@
-// InFlight: a capped count of what is under way: calls of a loop, of an account, or to an upstream.
-// A call beyond the cap is refused at once; nothing waits. Owned by the object whose calls it
-// counts, which outlives every seat; any Thread.
+// InFlight: a capped count of calls in progress: of a loop, of an account, or to an upstream. A
+// call beyond the cap is refused at once; nothing waits. Owned by the object whose calls it counts,
+// which outlives every seat; any Thread.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@ class InFlight {
   InFlight(const InFlight&) = delete;
   InFlight& operator=(const InFlight&) = delete;
 
-  // One of the counted; gives its place back when destroyed. False when there was no place.
+  // One counted call; the destructor frees its place. False when there was no place.
   class Seat {
    public:
     Seat() noexcept = default;
@@ -36,7 +36,7 @@ class InFlight {
   };
 
   [[nodiscard]] Seat try_enter() noexcept { return try_enter_leaving(0); }
-  // The same for what is less urgent than others: only while so many places are left for them.
+  // For less urgent calls: succeeds only while this many places are left for others.
   [[nodiscard]] Seat try_enter_leaving(std::uint32_t places) noexcept {
     const std::uint64_t taken = count_.fetch_add(1, std::memory_order_relaxed);
     if (taken + places < cap_) return Seat(*this);

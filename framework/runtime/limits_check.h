@@ -1,5 +1,6 @@
-// Compares what the system grants, descriptors and memory maps, at start with what the configured
-// number of connections and calls needs. Plain functions; called by main() before the loops start.
+// Compares the system's limits on descriptors and memory maps, at start, with the needs of the
+// configured number of connections and calls. Plain functions; called by main() before the loops
+// start.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,7 @@ struct SystemNeeds {
 
 // Raises the soft descriptor limit to the hard one and reads both.
 SystemLimits raise_system_limits();
-// One sentence for each need that is not met: what is there, what is needed, how to change it.
+// One sentence per unmet need: the actual value, the needed one, and how to change it.
 std::vector<std::string> unmet_needs(const SystemLimits& limits, const SystemNeeds& needs);
 
 }  // namespace turnpike::runtime

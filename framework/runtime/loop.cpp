@@ -54,7 +54,7 @@ Loop::Loop(unsigned index) : index_(index), turn_ns_(now_ns()), timers_(turn_ns_
   epoll_ = checked(::epoll_create1(EPOLL_CLOEXEC), "epoll_create1");
   wake_up_ = checked(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC), "eventfd");
   epoll_event event{};
-  event.events = EPOLLIN | EPOLLET;  // each write is an edge, so it is never read
+  event.events = EPOLLIN | EPOLLET;  // each write is an edge, so the counter is never read
   checked(::epoll_ctl(epoll_, EPOLL_CTL_ADD, wake_up_, &event), "epoll_ctl");
 }
 
@@ -62,7 +62,7 @@ Loop::~Loop() {
   const auto free_all = [](Fiber* fiber) {
     while (fiber != nullptr) delete std::exchange(fiber, fiber->next_);
   };
-  // Given too late to be run.
+  // Posted too late to be run.
   free_all(woken_.load());
   for (Post* post = posts_.load(); post != nullptr;) delete std::exchange(post, post->next);
   free_all(unused_);
@@ -97,7 +97,8 @@ LoopActivity Loop::activity() const noexcept {
   if (fiber == nullptr) return activity;
   activity.fiber = fiber->name_.text();
   activity.tag = fiber->tag();
-  // Fibers are never freed, so the look was safe; but it may be of another fiber than it seemed.
+  // Reading the fiber is safe, since fibers are never freed; but another fiber may have run
+  // meanwhile.
   if (resumes_.load(std::memory_order_acquire) != activity.resumes || running() != fiber) {
     activity.fiber = {};
     activity.tag = 0;
@@ -136,7 +137,7 @@ void Loop::run() {
 
 void Loop::exit() noexcept {
   is_exiting_.store(true, std::memory_order_release);
-  // A write whatever the state: the loop may be between its look at the flag and its sleep.
+  // Writes in any state: the loop may be between checking the flag and its sleep.
   ::eventfd_write(wake_up_, 1);
 }
 
@@ -159,8 +160,9 @@ void Loop::hand_over(Fiber* newest, Fiber* oldest) noexcept {
 }
 
 void Loop::notify() noexcept {
-  // poll() announces its sleep and then looks for gifts; the giver gives and then looks for the
-  // sleep: sequentially consistent, so one sees the other. The first giver wakes for all.
+  // poll() sets its sleep flag and then checks for handed-over work; hand_over() stores the work
+  // and then checks the flag. Both are sequentially consistent, so one sees the other. The first
+  // Thread wakes for all.
   if (is_asleep_.load(std::memory_order_seq_cst) &&
       is_asleep_.exchange(false, std::memory_order_seq_cst)) {
     ::eventfd_write(wake_up_, 1);
@@ -248,7 +250,7 @@ void Loop::retire(Fiber& fiber) noexcept {
   fiber.is_finished_ = false;
   fiber.set_name({});
   fiber.set_tag(0);
-  // From here on handles of this generation name nothing.
+  // From here on, handles of this generation refer to no fiber.
   const std::uint64_t generation = fiber.cancel_.load(relaxed) >> 1;
   fiber.cancel_.store((generation + 1) << 1, std::memory_order_seq_cst);
   if (fiber.is_spawned_by_others_) {
@@ -272,7 +274,8 @@ void Loop::turn() {
 }
 
 void Loop::drain_inbox() {
-  // Posts are taken first: a fiber that a Thread gave before its post is then seen before it.
+  // Takes posts before fibers: a fiber that a Thread handed over before its post is then seen
+  // before it.
   Post* post = nullptr;
   if (posts_.load(relaxed) != nullptr) {
     post = reversed(posts_.exchange(nullptr, std::memory_order_acquire), &Post::next);
@@ -302,7 +305,7 @@ void Loop::run_ready() {
 
 int Loop::poll_timeout_ms() noexcept {
   if (ready_first_ != nullptr) return 0;
-  // epoll counts a clock that stops while the machine is suspended: look again each second.
+  // epoll uses a clock that stops while the machine is suspended: check again each second.
   constexpr std::int64_t look_again_ms = 1'000;
   const Deadline next = timers_.next();
   int timeout_ms = -1;

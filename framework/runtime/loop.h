@@ -51,13 +51,13 @@ class Loop {
 
   [[nodiscard]] unsigned index() const noexcept { return index_; }
 
-  // Runs `function` on a fiber of this loop, soon. Functions given by one Thread start in order.
+  // Runs `function` on a fiber of this loop, soon. Functions from one Thread start in order.
   // `function` must not throw. Any Thread.
   FiberHandle spawn(Task function, FiberKind kind = FiberKind::call);
   // Runs `function` on the loop's Thread outside of any fiber, soon: it must not wait. Any Thread.
   void post(Task function);
 
-  // Any Thread: the values of a moment ago.
+  // Any Thread: values of a moment ago.
   [[nodiscard]] std::uint32_t fibers() const noexcept { return counts_.fibers.load(relaxed); }
   [[nodiscard]] std::uint32_t calls() const noexcept { return counts_.calls.load(relaxed); }
   [[nodiscard]] std::uint32_t ready() const noexcept { return counts_.ready.load(relaxed); }
@@ -67,13 +67,13 @@ class Loop {
   [[nodiscard]] std::uint32_t descriptors() const noexcept {
     return counts_.descriptors.load(relaxed);
   }
-  // Seats taken: what the acceptor balances by (see Runtime::take_seat). Any Thread.
+  // The number of seats taken, by which the acceptor balances (see Runtime::take_seat). Any Thread.
   [[nodiscard]] std::int32_t seats() const noexcept { return seats_.load(relaxed); }
   [[nodiscard]] LoopActivity activity() const noexcept;
-  // The number that the kernel gave the Thread; 0 before run(). Any Thread.
+  // The kernel's id of the Thread; 0 before run(). Any Thread.
   [[nodiscard]] int thread_id() const noexcept { return thread_id_.load(relaxed); }
 
-  // The time at which the loop's present turn began: close enough for ages and idle timeouts.
+  // The time at which the loop's current turn began: precise enough for ages and idle timeouts.
   [[nodiscard]] std::int64_t turn_ns() const noexcept { return turn_ns_; }
   [[nodiscard]] TimerWheel& timers() noexcept { return timers_; }
   // Appends the loop's fibers. Loop Thread.
@@ -106,7 +106,7 @@ class Loop {
   static constexpr int resumes_per_poll_max = 64;
   static constexpr std::size_t idle_stacks_max = 1024;
 
-  // Gives fibers, chained by next_ from the newest to the oldest, to this loop. Any Thread.
+  // Hands fibers, linked by next_ from the newest to the oldest, to this loop. Any Thread.
   void hand_over(Fiber* newest, Fiber* oldest) noexcept;
   void notify() noexcept;  // any Thread
   Fiber& take_unused();    // any Thread
@@ -114,7 +114,7 @@ class Loop {
   void make_ready(Fiber& fiber) noexcept;
   void resume(Fiber& fiber);
   void retire(Fiber& fiber) noexcept;
-  void suspend() noexcept;  // the running fiber
+  void suspend() noexcept;  // suspends the running fiber
   void count_descriptors(int change) noexcept;
   [[nodiscard]] Fiber* running() const noexcept { return running_.load(relaxed); }
 
@@ -136,7 +136,7 @@ class Loop {
   std::atomic<bool> is_asleep_{false};
   std::atomic<bool> is_exiting_{false};
   std::atomic<std::int32_t> seats_{0};
-  // Fibers for spawns from other Threads; those of the loop itself need no lock.
+  // Fibers for spawns from other Threads; the loop's own need no lock.
   std::mutex unused_by_others_mutex_;
   Fiber* unused_by_others_ = nullptr;
 
@@ -154,7 +154,7 @@ class Loop {
   std::atomic<std::int64_t> busy_since_ns_{0};
   std::atomic<int> thread_id_{0};
 
-  // The loop's own.
+  // Used by the loop's Thread only.
   alignas(64) Context scheduler_;
   std::int64_t turn_ns_;
   TimerWheel timers_;
@@ -162,7 +162,7 @@ class Loop {
   Fiber* ready_first_ = nullptr;
   Fiber* ready_last_ = nullptr;
   std::uint32_t ready_count_ = 0;
-  Fiber* without_stack_ = nullptr;  // begun, but the system grants no more memory maps
+  Fiber* without_stack_ = nullptr;  // started, but the system grants no more memory maps
   std::uint32_t stacks_in_use_ = 0;
   Fiber* alive_ = nullptr;
   Fiber* unused_ = nullptr;
@@ -171,8 +171,8 @@ class Loop {
   std::vector<IdleNotice> idle_notices_;
 };
 
-// A callback on a loop at a deadline, for what has no fiber (an idle connection). Owned by what it
-// times; used by the loop's Thread only. The callback must not wait.
+// A callback on a loop at a deadline, for objects without a fiber (an idle connection). Owned by
+// the object that it times; used by the loop's Thread only. The callback must not wait.
 class Timer final : private TimerNode {
  public:
   using Callback = void (*)(void* context) noexcept;

@@ -11,7 +11,7 @@
 
 namespace turnpike::runtime {
 
-// All fields of users and works below are guarded by the core's mutex.
+// The core's mutex guards all fields of users and works below.
 struct PoolUser::State {
   PoolCore& core;
   const std::string name;
@@ -43,11 +43,11 @@ struct PoolCore {
   std::mutex mutex;
   std::condition_variable has_work;
   std::condition_variable has_ended;
-  std::deque<User> turns;  // users with work to begin and a free share, one place each
+  std::deque<User> turns;  // users with work to start and a free share, each at most once
   std::vector<std::weak_ptr<PoolUser::State>> users;
   std::uint32_t running = 0;
-  std::uint32_t held = 0;    // running, or ended and not yet let go of by its Thread
-  std::uint32_t queued = 0;  // without what was posted, which is bounded elsewhere
+  std::uint32_t held = 0;    // running, or ended but not yet released by its Thread
+  std::uint32_t queued = 0;  // without posted work, which is bounded elsewhere
   std::uint32_t posted = 0;
   bool is_stopping = false;
 };
@@ -68,7 +68,7 @@ bool PoolCore::enqueue(const User& user, std::shared_ptr<PoolWork> work) {
 
 bool PoolCore::post(const User& user, std::shared_ptr<PoolWork> work) {
   const std::lock_guard lock(mutex);
-  // Threads that still hold something look for more when they are done; idle ones have gone.
+  // Threads that still hold work look for more when they are done; idle Threads have ended.
   if (is_stopping && held == 0) return false;
   user->posted.push_back(std::move(work));
   ++user->counts.queued;
@@ -85,7 +85,7 @@ void PoolCore::offer(const User& user) {
   has_work.notify_one();
 }
 
-// The caller stops waiting, whatever the work does.
+// The caller stops waiting, whatever the state of the work.
 PoolOutcome PoolCore::leave(const User& user, PoolWork& work, Wake wake) {
   const std::lock_guard lock(mutex);
   if (work.phase_ == PoolWork::Phase::done) return PoolOutcome::done;
@@ -139,7 +139,7 @@ void PoolCore::serve() {
     offer(user);
     lock.unlock();
     work->done_.set();
-    work.reset();  // what it kept may end with it: stop() waits for that, too
+    work.reset();  // objects that it owns may be destroyed here: stop() waits for that, too
     lock.lock();
     --held;
     if (is_stopping) has_ended.notify_all();

@@ -1,9 +1,10 @@
 // BlockingPool: plain Threads for work that blocks or takes long (storage, files, name resolution,
 // plugins that declare `blocking`, password hashes). The queue is bounded, and each user of the
-// pool has a share, so a stuck one takes no more than that. Full is an answer, not an exception.
+// pool has a share, so a stuck user takes no more than its share. A full pool is an outcome, not an
+// exception.
 //
 // Owned by Runtime. run(), call() and run_to_end() may be used from any fiber and any plain Thread
-// and suspend the caller only; post() suspends nobody.
+// and suspend the caller only; post() suspends no caller.
 #pragma once
 
 #include <atomic>
@@ -23,12 +24,12 @@ namespace turnpike::runtime {
 enum class PoolOutcome : std::uint8_t {
   done,
   refused,    // the pool, or the user's share of it, is full, or the pool is stopping
-  deadline,   // not begun in time (it never will be), or still at work: abandoned
-  cancelled,  // the same, since the calling fiber was cancelled
+  deadline,   // not started in time (it never will be), or still running: abandoned
+  cancelled,  // the same, because the calling fiber was cancelled
 };
 
-// One piece of work. The pool holds it until run() returned, also after the caller has left: all
-// that run() touches must belong to the work, never to the caller's stack.
+// One piece of work. The pool holds it until run() returned, also after the caller has left:
+// everything that run() uses must belong to the work, never to the caller's stack.
 class PoolWork {
  public:
   PoolWork() = default;
@@ -36,7 +37,7 @@ class PoolWork {
   PoolWork& operator=(const PoolWork&) = delete;
   virtual ~PoolWork() = default;
   virtual void run() noexcept = 0;
-  // Nobody waits for it any more. Any Thread.
+  // True if no caller waits for it any more. Any Thread.
   [[nodiscard]] bool abandoned() const noexcept {
     return is_abandoned_.load(std::memory_order_relaxed);
   }
@@ -50,14 +51,14 @@ class PoolWork {
   Phase phase_ = Phase::queued;  // guarded by the pool's mutex
 };
 
-// A share of the pool. Handle; copies are the same share. Any Thread.
+// A share of the pool. A handle; copies refer to the same share. Any Thread.
 class PoolUser {
  public:
   PoolUser() = default;
   struct Counts {
     std::uint32_t running = 0;
-    std::uint32_t queued = 0;     // what was posted included
-    std::uint32_t abandoned = 0;  // of the running
+    std::uint32_t queued = 0;     // including posted work
+    std::uint32_t abandoned = 0;  // running without a caller
   };
   [[nodiscard]] Counts counts() const;
   [[nodiscard]] const std::string& name() const noexcept;
@@ -82,7 +83,7 @@ struct PoolReply {
 class BlockingPool {
  public:
   BlockingPool(std::uint32_t threads, std::uint32_t queued_max);
-  ~BlockingPool();  // waits for all work that has begun
+  ~BlockingPool();  // waits for all started work
   BlockingPool(const BlockingPool&) = delete;
   BlockingPool& operator=(const BlockingPool&) = delete;
 
@@ -92,17 +93,16 @@ class BlockingPool {
 
   PoolOutcome run(const PoolUser& user, std::shared_ptr<PoolWork> work, Deadline deadline);
 
-  // run() in two halves, for a caller with something to do meanwhile, such as taking what the work
-  // produces: begin() does not wait (false: refused), end() waits as run() does. Each begin() that
+  // run() in two halves, for a caller with other work meanwhile, such as consuming the output of
+  // the work: begin() does not wait (false: refused), end() waits as run() does. Each begin() that
   // returned true is followed by one end() of the same work, by the same caller.
   [[nodiscard]] bool begin(const PoolUser& user, std::shared_ptr<PoolWork> work);
   PoolOutcome end(const PoolUser& user, const std::shared_ptr<PoolWork>& work, Deadline deadline);
 
   // Takes work that must happen, such as the end of an admitted call. It is accepted even when the
-  // pool or the user's share is full (the number of admitted calls bounds it), it begins before
-  // other work of the user, and it is never dropped: stop() waits for it. The work itself reports
-  // its end, if anybody needs to know. False once the pool has stopped: the caller must then run
-  // the work.
+  // pool or the user's share is full (the number of admitted calls bounds it), it starts before
+  // other work of the user, and it is never dropped: stop() waits for it. The work itself must
+  // report its end if needed. False once the pool has stopped: the caller must then run the work.
   [[nodiscard]] bool post(const PoolUser& user, std::shared_ptr<PoolWork> work);
 
   // run() for a function that owns what it uses and returns a value.
@@ -122,8 +122,8 @@ class BlockingPool {
     return {outcome, std::move(work->value)};
   }
 
-  // Runs short work of our own and waits until it returned, whatever happens, so it may use the
-  // caller's stack. False when refused. `function` must not throw.
+  // Runs short work of our own and waits until it returned, in any case, so it may use the caller's
+  // stack. False when refused. `function` must not throw.
   template <class F>
   [[nodiscard]] bool run_to_end(const PoolUser& user, F&& function) {
     struct Work final : PoolWork {
@@ -135,8 +135,8 @@ class BlockingPool {
     return run(user, std::make_shared<Work>(function), Deadline::never()) == PoolOutcome::done;
   }
 
-  // Refuses new work, drops what has not begun (its callers get `refused`) and waits for the rest
-  // and for what was posted, destructors included. False when some of it has not ended at the
+  // Refuses new work, drops work that has not started (its callers get `refused`) and waits for the
+  // rest and for posted work, destructors included. False when some of it has not ended at the
   // deadline.
   bool stop(Deadline deadline);
 

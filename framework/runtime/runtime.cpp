@@ -42,7 +42,7 @@ Runtime::~Runtime() {
 }
 
 LoopSeat Runtime::take_seat() noexcept {
-  // Starting at another loop each time spreads equals.
+  // Starting at another loop each time distributes ties.
   const std::size_t start = next_seat_.fetch_add(1, std::memory_order_relaxed);
   Loop* best = loops_[start % loops_.size()].get();
   for (std::size_t step = 1; step < loops_.size(); ++step) {

@@ -1,6 +1,6 @@
 // Runtime: the loop Threads, the blocking pool and the watchdog, started and stopped together. The
-// composition root owns the one of the process; tests make their own. Functions are for any Thread
-// unless they say otherwise.
+// composition root owns the one Runtime of the process; tests make their own. Functions are for any
+// Thread unless they say otherwise.
 //
 // Stop order: the owner stops accepting; stop() lets the calls in flight end until the drain
 // deadline, then cancels every fiber, waits for their ends, and ends the loops and the pool.
@@ -49,15 +49,15 @@ class LoopSeat {
 };
 
 struct StopReport {
-  bool drained = false;           // every call ended by itself
-  std::uint32_t fibers_left = 0;  // at the give-up deadline; then the process can only exit
+  bool drained = false;           // every call ended without cancellation
+  std::uint32_t fibers_left = 0;  // at the give-up deadline; the process can then only exit
   bool pool_stopped = false;
 };
 
 class Runtime {
  public:
   explicit Runtime(RuntimeOptions options);  // starts; throws std::system_error
-  ~Runtime();  // stop(): cancels what still runs, and waits for it without end
+  ~Runtime();  // stop(): cancels running fibers, and waits for them without a limit
   Runtime(const Runtime&) = delete;
   Runtime& operator=(const Runtime&) = delete;
 
@@ -66,10 +66,10 @@ class Runtime {
   [[nodiscard]] BlockingPool& pool() noexcept { return *pool_; }
   [[nodiscard]] const Watchdog& watchdog() const noexcept { return *watchdog_; }
 
-  // A seat on the loop with the fewest, for a connection just accepted.
+  // A seat on the loop with the fewest seats, for a new connection.
   [[nodiscard]] LoopSeat take_seat() noexcept;
 
-  // The state of every fiber. A loop that does not answer until the deadline is left out.
+  // The state of every fiber. A loop that does not answer by the deadline is omitted.
   [[nodiscard]] std::vector<FiberInfo> list_fibers(Deadline deadline);
 
   // Once, on a plain Thread. `give_up` bounds the wait for cancelled fibers and pool work.
@@ -77,7 +77,7 @@ class Runtime {
 
  private:
   bool wait_until_idle(bool calls_only, Deadline deadline);
-  void end_loops();  // and waits for their Threads
+  void end_loops();  // also waits for their Threads
 
   std::vector<std::unique_ptr<Loop>> loops_;
   std::unique_ptr<BlockingPool> pool_;

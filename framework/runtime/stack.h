@@ -1,6 +1,6 @@
-// Stack and StackPool: the memory a fiber runs on, 64 KiB, with 256 KiB below that are addresses
-// alone, so that an overflow ends the process instead of writing into a neighbour, also where a
-// large frame steps over many pages at once. Each takes two memory maps.
+// Stack and StackPool: the memory of a fiber, 64 KiB, with 256 KiB of reserved address space below,
+// so that an overflow ends the process instead of writing into a neighbour, even if a large frame
+// skips many pages at once. Each takes two memory maps.
 //
 // A pool is owned by one loop and used by its Thread only.
 #pragma once
@@ -16,7 +16,7 @@ struct Stack {
   void* bottom = nullptr;  // lowest usable address
   std::size_t bytes = 0;
 
-  // Whether an access to `address` is an overflow.
+  // True if an access to `address` is an overflow.
   [[nodiscard]] bool guards(const void* address) const noexcept {
     const auto below = static_cast<const char*>(bottom) - static_cast<const char*>(address);
     return below > 0 && below <= static_cast<std::ptrdiff_t>(stack_guard_bytes);
@@ -35,7 +35,7 @@ inline constexpr std::size_t stack_bytes = 64 * 1024;
 
 class StackPool {
  public:
-  // Keeps at most `idle_max` unused stacks, frees the others.
+  // Keeps at most `idle_max` unused stacks and frees the others.
   explicit StackPool(std::size_t idle_max);
   ~StackPool();
   StackPool(const StackPool&) = delete;

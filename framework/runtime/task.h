@@ -1,6 +1,6 @@
 // Task: a callable without arguments and result that may own what it uses (std::function cannot
-// hold a move-only capture). Small ones (48 bytes) are kept in place. Owned by whoever holds it; a
-// plain value without sharing, so it may be passed from Thread to Thread.
+// hold a move-only capture). Small callables (48 bytes) are stored in place. A plain value without
+// sharing, so it may be passed from Thread to Thread.
 #pragma once
 
 #include <cstddef>

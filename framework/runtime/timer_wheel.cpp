@@ -14,7 +14,8 @@ TimerWheel::TimerWheel(std::int64_t now_ns) noexcept : tick_(now_ns / tick_ns) {
 
 void TimerWheel::arm(TimerNode& node, Deadline deadline) noexcept {
   const std::int64_t rounded_up = deadline.ns / tick_ns + (deadline.ns % tick_ns > 0 ? 1 : 0);
-  // At least one tick ahead: a node that arms itself again and again cannot hold up advance().
+  // At least one tick ahead: a node that re-arms itself repeatedly cannot keep advance() from
+  // returning.
   node.tick_ = std::max(rounded_up, tick_ + 1);
   place(node);
   ++size_;
@@ -41,8 +42,9 @@ Deadline TimerWheel::next() const noexcept {
   return find_due(due) ? Deadline{due.tick * tick_ns} : Deadline::never();
 }
 
-// A level holds what differs from the present tick in its six bits and in none above, so all of a
-// level comes before all of the next, and within one the slots ahead of the present come in order.
+// A level holds the ticks that differ from the current tick in the level's six bits and in no
+// higher bits. All of a level is therefore due before the next level, and within a level the slots
+// after the current one are due in order.
 void TimerWheel::place(TimerNode& node) noexcept {
   constexpr std::int64_t reach = std::int64_t{1} << (levels * slot_bits - 1);
   const std::int64_t tick = std::min(node.tick_, tick_ + reach);
@@ -77,7 +79,7 @@ bool TimerWheel::find_due(Due& due) const noexcept {
     const int slot = (present + std::countr_zero(std::rotr(occupied, present))) & (slots - 1);
     const std::int64_t span = std::int64_t{1} << (shift + slot_bits);
     std::int64_t tick = (tick_ & ~(span - 1)) + (std::int64_t{slot} << shift);
-    if (tick < tick_) tick += span;  // the coarsest level goes round
+    if (tick < tick_) tick += span;  // the coarsest level wraps around
     due = {level, slot, tick};
     return true;
   }

@@ -1,6 +1,7 @@
 // TimerWheel: the deadlines of one loop. Hierarchical: 6 levels of 64 slots, the finest slot is a
-// millisecond, the coarsest covers two years; insert and cancel are O(1), no allocation (nodes
-// live in what waits), no syscall. It knows no clock: the caller says what time it is.
+// millisecond, the coarsest covers two years; insert and cancel are O(1), without allocation (nodes
+// are members of the waiting objects) and without a system call. It reads no clock: the caller
+// passes the time.
 //
 // Owned by a loop, used by its Thread only.
 #pragma once
@@ -24,29 +25,29 @@ class TimerNode {
 
  private:
   friend class TimerWheel;
-  // The wheel has let go of the node; it may be armed again, or destroyed.
+  // The wheel has released the node; it may be armed again, or destroyed.
   virtual void expired() noexcept = 0;
 
   TimerNode* next_ = nullptr;
-  TimerNode** link_ = nullptr;  // what points at this node; null: not armed
+  TimerNode** link_ = nullptr;  // the pointer to this node; null: not armed
   std::int64_t tick_ = 0;
   std::uint16_t place_ = 0;  // level * slots + slot
 };
 
 class TimerWheel {
  public:
-  // Ticks are milliseconds of CLOCK_BOOTTIME, deadlines round up: never early.
+  // Ticks are milliseconds of CLOCK_BOOTTIME; deadlines are rounded up, so they never expire early.
   explicit TimerWheel(std::int64_t now_ns) noexcept;
   TimerWheel(const TimerWheel&) = delete;
   TimerWheel& operator=(const TimerWheel&) = delete;
 
   // REQUIRES: not armed. A deadline that has passed expires within a tick.
   void arm(TimerNode& node, Deadline deadline) noexcept;
-  void disarm(TimerNode& node) noexcept;  // nothing when not armed
+  void disarm(TimerNode& node) noexcept;  // no effect when not armed
   // Calls expired() of every node whose deadline is at or before `now_ns`.
   void advance(std::int64_t now_ns) noexcept;
-  // When advance() has something to do next; Deadline::never() when nothing is armed. May be
-  // earlier than the earliest deadline (nodes then move to a finer level), never later.
+  // The time of the next work of advance(); Deadline::never() when nothing is armed. May be earlier
+  // than the earliest deadline (nodes then move to a finer level), never later.
   [[nodiscard]] Deadline next() const noexcept;
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
@@ -65,7 +66,7 @@ class TimerWheel {
   void unlink(TimerNode& node) noexcept;
   void open_slot(const Due& due) noexcept;
 
-  std::int64_t tick_;  // all earlier ticks are done
+  std::int64_t tick_;  // all earlier ticks are processed
   std::size_t size_ = 0;
   std::array<std::uint64_t, levels> occupied_{};
   std::array<TimerNode*, levels * slots> heads_{};

@@ -27,7 +27,7 @@ void WaitList::grant_first(WakeBatch& batch) noexcept {
   Node& node = *first_;
   remove(node);
   node.is_granted = true;
-  // It may have been woken already by its deadline; the grant is then found under the lock.
+  // The deadline may have woken it already; it then finds the grant under the lock.
   node.waiter->wake(node.number, Wake::ready, batch);
 }
 
@@ -61,7 +61,7 @@ void Event::reset() noexcept {
 
 Wake Semaphore::acquire(Deadline deadline) noexcept {
   std::unique_lock lock(mutex_);
-  // Units are left over only when nobody waits, so taking one here overtakes nobody.
+  // Units are left only when no waiter is queued, so taking one here is fair.
   if (units_ > 0) {
     --units_;
     return Wake::ready;

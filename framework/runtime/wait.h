@@ -1,10 +1,10 @@
-// The things that a fiber or a plain Thread waits for, besides sockets and the pool. Each works the
-// same on both, may be signalled from any Thread, takes a Deadline, allocates nothing and answers
-// how the wait ended: what was waited for is there (also when the deadline or a cancellation came
-// at the same moment: the result wins), the deadline passed, or the fiber was cancelled.
+// The objects that a fiber or a plain Thread waits for, besides sockets and the pool. Each works
+// the same on both, may be signalled from any Thread, takes a Deadline, allocates nothing and
+// returns how the wait ended: ready (also when the deadline or a cancellation came at the same
+// moment: the result wins), the deadline passed, or the fiber was cancelled.
 //
-// Owned by whoever shares it. A waiter may destroy the primitive as soon as its wait ended `ready`;
-// one that leaves for another cause must keep it alive for those who still signal it. No
+// Owned by the code that shares it. A waiter may destroy the primitive as soon as its wait ended
+// `ready`; a waiter that leaves for another cause must keep it alive for later signals. No
 // std::mutex may be held across a wait (the loop would lock itself out): use Mutex.
 #pragma once
 
@@ -22,10 +22,10 @@
 
 namespace turnpike::runtime {
 
-// Wake::deadline when the time was slept through, Wake::cancelled when not.
+// Wake::deadline after the whole time, Wake::cancelled otherwise.
 Wake sleep_until(Deadline deadline) noexcept;
 
-// The waiters of one primitive, first come first; nodes live on their stacks. Guarded by the
+// The waiters of one primitive, first come first served; nodes live on their stacks. Guarded by the
 // primitive's mutex.
 class WaitList {
  public:
@@ -51,7 +51,7 @@ class WaitList {
   std::size_t size_ = 0;
 };
 
-// Something that happens, and then has happened until reset(). Any number of waiters.
+// Stays set from set() until reset(). Any number of waiters.
 class Event {
  public:
   Event() noexcept = default;
@@ -63,7 +63,7 @@ class Event {
   // The woken fibers run once the batch is flushed: for setting many events at a time.
   void set(WakeBatch& batch) noexcept;
   void reset() noexcept;
-  // A look without waiting; does not make it safe to destroy the event.
+  // Checks without waiting; does not make it safe to destroy the event.
   [[nodiscard]] bool is_set() const noexcept { return is_set_.load(std::memory_order_acquire); }
 
  private:
@@ -72,8 +72,8 @@ class Event {
   WaitList waiters_;
 };
 
-// A result that one Thread gives once and another takes once. Where the taker may leave at a
-// deadline, both hold it by shared_ptr.
+// A result that one Thread sets once and another takes once. If the taker may leave at a deadline,
+// both hold it by shared_ptr.
 template <class T>
 class OneShot {
  public:
@@ -88,7 +88,7 @@ class OneShot {
   }
   Wake wait(Deadline deadline) noexcept { return done_.wait(deadline); }
   [[nodiscard]] bool is_set() const noexcept { return done_.is_set(); }
-  // REQUIRES: wait() ended ready; once.
+  // REQUIRES: wait() ended ready; call once.
   [[nodiscard]] T take() noexcept { return std::move(*value_); }
 
  private:
@@ -96,7 +96,7 @@ class OneShot {
   Event done_;
 };
 
-// Units that are taken and given back; waiters are served in the order they came.
+// Units that are acquired and released; waiters are served in the order of arrival.
 class Semaphore {
  public:
   explicit Semaphore(std::uint32_t units) noexcept : units_(units) {}
@@ -125,7 +125,7 @@ class Mutex {
   Semaphore semaphore_{1};
 };
 
-// Locks in its constructor if it can until the deadline, unlocks in its destructor if it did.
+// Tries to lock until the deadline in its constructor; unlocks in its destructor if it succeeded.
 class MutexLock {
  public:
   MutexLock(Mutex& mutex, Deadline deadline) noexcept
@@ -160,9 +160,9 @@ class BatchQueue {
     if (items_.size() >= wanted_ && !taker_.empty()) taker_.grant_first(batch);
     return true;
   }
-  // Waits until `wanted` items are there, the deadline passes or close() is called; then moves all
-  // that is there, perhaps nothing, to the empty vector `into`. One taker at a time. `ready` with
-  // nothing taken means closed and empty.
+  // Waits until `wanted` items are queued, the deadline passes or close() is called; then moves all
+  // queued items, perhaps none, to the empty vector `into`. One taker at a time. `ready` without
+  // items means closed and empty.
   Wake take(std::vector<T>& into, std::size_t wanted, Deadline deadline) {
     std::unique_lock lock(mutex_);
     wanted_ = wanted;
@@ -173,7 +173,7 @@ class BatchQueue {
     std::swap(items_, into);
     return wake;
   }
-  // Further pushes are refused; what is queued can still be taken.
+  // Refuses further pushes; queued items can still be taken.
   void close() noexcept {
     WakeBatch batch;
     const std::lock_guard lock(mutex_);

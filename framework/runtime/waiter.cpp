@@ -20,7 +20,7 @@ constexpr std::int64_t never_ns = Deadline::never().ns;
 
 }  // namespace
 
-// The waiter of a plain Thread; its Thread's own, so it lives as long as the Thread.
+// The waiter of a plain Thread; thread-local, so it lives as long as the Thread.
 class ThreadWaiter final : public Waiter {
  public:
   ThreadWaiter() noexcept : Waiter(nullptr) {}
@@ -39,7 +39,7 @@ class ThreadWaiter final : public Waiter {
         end_wait(word, Wake::deadline);
         continue;
       }
-      // The condition's clock stops while the machine is suspended, ours does not: look again.
+      // The condition's clock stops while the machine is suspended, ours does not: check again.
       constexpr std::int64_t look_again_ns = 1'000'000'000;
       woken_.wait_for(lock, std::chrono::nanoseconds(std::min(left_ns, look_again_ns)));
     }
@@ -76,7 +76,7 @@ std::uint64_t Waiter::begin(const char* what) noexcept {
     wait_.store(word_of(number, State::waiting_masked), std::memory_order_release);
     return number;
   }
-  // Sequentially consistent against Fiber::cancel(), which sets its mark and then looks for a wait:
+  // Sequentially consistent with Fiber::cancel(), which sets its mark and then checks for a wait:
   // one of the two sees the other.
   const std::uint64_t word = word_of(number, State::waiting);
   wait_.store(word, std::memory_order_seq_cst);

@@ -1,5 +1,5 @@
-// Waiter: one that can wait, a fiber or a plain Thread, and how it is woken. The primitives of
-// wait.h, fd.h and pool.h stand on it; other folders use those.
+// Waiter: a fiber or a plain Thread that can wait, and how it is woken. The primitives of wait.h,
+// fd.h and pool.h are built on it; other folders use those.
 //
 // A wait has a number. begin() starts it, park() gives up the processor until it ends, and any
 // Thread may end it by wake() with that number. The first wake of a number wins; later ones, and
@@ -18,8 +18,8 @@ namespace turnpike::runtime {
 class Fiber;
 class Loop;
 
-// Fibers woken together: each loop gets its share at once with at most one wake-up of its Thread.
-// Lives on the stack of the one who wakes; the fibers run after flush() (or the destructor).
+// Fibers woken together: each loop gets its fibers at once with at most one wake-up of its Thread.
+// Lives on the waking Thread's stack; the fibers run after flush() (or the destructor).
 class WakeBatch {
  public:
   WakeBatch() noexcept = default;
@@ -32,7 +32,7 @@ class WakeBatch {
   friend class Waiter;
   struct Share {
     Loop* loop;
-    Fiber* newest;  // chained by next_ to the oldest
+    Fiber* newest;  // linked by next_ to the oldest
     Fiber* oldest;
   };
   static constexpr int shares_max = 8;
@@ -55,8 +55,8 @@ class Waiter {
   [[nodiscard]] std::uint64_t begin(const char* what) noexcept;
   // Returns how the wait ended. REQUIRES: begin() came before, on this Thread or fiber.
   [[nodiscard]] Wake park(Deadline deadline) noexcept;
-  // Ends wait `number`; false when it has ended already. The waiter must be kept from leaving
-  // meanwhile (a lock it takes after the wait) or be a fiber. Any Thread.
+  // Ends wait `number`; false when it has ended already. The waiter must not be destroyed
+  // meanwhile: it is a fiber, or takes a lock after the wait. Any Thread.
   bool wake(std::uint64_t number, Wake cause, WakeBatch& batch) noexcept;
 
  protected:
@@ -74,7 +74,7 @@ class Waiter {
   static bool is_waiting(std::uint64_t word) noexcept {
     return state_of(word) == State::waiting || state_of(word) == State::waiting_masked;
   }
-  // Ends the wait in `word` if it is still the waiter's.
+  // Ends the wait in `word` if the waiter is still in that wait.
   bool end_wait(std::uint64_t word, Wake cause) noexcept;
   [[nodiscard]] Wake finish_wait() noexcept;
 

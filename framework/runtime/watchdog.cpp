@@ -13,7 +13,7 @@ namespace turnpike::runtime {
 
 namespace {
 
-// How long the Thread was ready to run and did not, since it began; 0 when the kernel does not say.
+// The total time that the Thread was runnable but not running; 0 if the kernel does not report it.
 std::int64_t waited_for_processor_ns(int thread_id) noexcept {
   char path[64];
   std::snprintf(path, sizeof(path), "/proc/self/task/%d/schedstat", thread_id);
@@ -54,10 +54,10 @@ void Watchdog::watch() {
   while (stop_.wait(Deadline{now_ns() + threshold_ns_ / 4}) != Wake::ready) look(now_ns());
 }
 
-// Whether the fiber that runs has held the loop by itself for half of the threshold.
+// True if the running fiber alone has held the loop for half of the threshold.
 bool Watchdog::is_to_blame(Seen& seen, const Loop& loop, const LoopActivity& activity,
                            std::int64_t now_ns) const {
-  if (activity.tag == 0) {  // our own code, or none
+  if (activity.tag == 0) {  // our own code, or no fiber
     seen.resumes = 0;
     return false;
   }
@@ -67,7 +67,7 @@ bool Watchdog::is_to_blame(Seen& seen, const Loop& loop, const LoopActivity& act
     seen.waited_ns = -1;
     return false;
   }
-  // Asked of the kernel only now: it is seldom that two looks find the same.
+  // The kernel is asked only now, since two checks rarely find the same fiber.
   const std::int64_t waited_ns = waited_for_processor_ns(loop.thread_id());
   const std::int64_t before_ns = std::exchange(seen.waited_ns, waited_ns);
   if (before_ns < 0) return false;

@@ -1,11 +1,12 @@
-// Watchdog: a Thread that notices a loop that does not turn, because a fiber computes too long or
-// blocks in a call it should not make, and says which fiber it is. Counts such stalls per tag, so
-// that a plugin that stalls often can be moved to the blocking pool.
+// Watchdog: a Thread that detects a loop that does not turn, because a fiber computes too long or
+// makes a blocking call, and reports the fiber. Counts such stalls per tag, so that a plugin that
+// stalls often can be moved to the blocking pool.
 //
-// That a turn took long is no proof against the fiber that happens to run: many short ones may have
-// made it so, or a machine that had no processor for the loop. A fiber is blamed for the time in
-// which one look after the other finds it without a wait between, less what its Thread waited for a
-// processor. A process that was suspended notices, as the looks come late themselves.
+// A long turn is no proof against the fiber that is running at the check: many short fibers may
+// have filled the turn, or the machine may have had no processor for the loop. A fiber is blamed
+// for the time in which consecutive checks find it running without a wait, less the time that its
+// Thread waited for a processor. A suspended process is recognized, as the checks themselves are
+// late.
 //
 // Owned by Runtime. The callback runs on the watchdog's Thread; stalls() is for any Thread.
 #pragma once
@@ -34,8 +35,8 @@ struct Stall {
 class Watchdog {
  public:
   using Report = std::function<void(const Stall&)>;
-  // Reports each stall when it has lasted `threshold_ms`, and again when somebody is to blame for
-  // it only later. Loops must outlive it.
+  // Reports each stall after `threshold_ms`, and again if a fiber is found to blame only later.
+  // Loops must outlive it.
   Watchdog(std::span<const std::unique_ptr<Loop>> loops, std::int64_t threshold_ms, Report report);
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
@@ -44,14 +45,14 @@ class Watchdog {
   [[nodiscard]] std::uint64_t stalls(std::uint32_t tag) const;
 
  private:
-  // The activity of a loop at the last look.
+  // The activity of a loop at the last check.
   struct Seen {
     std::uint64_t resumes = 0;
     std::int64_t at_ns = 0;
     std::int64_t held_ns = 0;     // by the fiber of this resume
-    std::int64_t waited_ns = -1;  // of its Thread for a processor, ever; -1: not asked
+    std::int64_t waited_ns = -1;  // total time of its Thread waiting for a processor; -1: not read
     std::int64_t told_turn_ns = 0;
-    bool has_blamed = false;  // in the turn that was told of
+    bool has_blamed = false;  // in the turn that was reported
   };
 
   void watch();

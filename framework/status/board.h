@@ -1,9 +1,9 @@
-// Board: the public documents of the status after one round, as bytes, so that a read needs no
-// lock, no JSON and no database. Each stands there twice: as found, and as it reads once it is
-// stale, when every component is unknown. The reader's clock decides between the two, so a gateway
-// whose looks have stopped cannot stay green.
+// Board: the public status documents after one round, as bytes, so that a read needs no lock, no
+// JSON and no database. Each document is stored in two forms: current, and stale with every
+// component unknown. The reader's clock selects the form, so a gateway whose looks have stopped
+// cannot stay green.
 //
-// Immutable; made away from the loops whenever a round was closed or the program changed.
+// Immutable; made outside the loops whenever a round was closed or the program changed.
 #pragma once
 
 #include <cstdint>
@@ -22,41 +22,41 @@
 
 namespace turnpike::status {
 
-// Where the board's facts come from; all of it is read while the board is made.
+// The sources of a board's facts; all are read while the board is made.
 struct BoardInput {
   const registry::Program& program;
   const registry::Generation& generation;  // installed
   const TargetSet& targets;                // of the installed program
-  std::string_view stream;                 // whose rounds these are: "st_…"
-  // Null: the stream has no round. Its generation may be another one than the installed: everything
-  // is unverified then, until the first round of the installed one.
+  std::string_view stream;                 // the stream of the rounds: "st_…"
+  // Null: the stream has no round. If the round belongs to another generation than the installed
+  // one, every component is unverified until the first round of the installed generation.
   const NewestRound* newest = nullptr;
-  const Book* book = nullptr;                // after that round; null with it
+  const Book* book = nullptr;                // the book after that round; null without a round
   const std::vector<bool>& offered;          // by operation: programmed, priced and callable now
-  std::span<const ShownIncident> incidents;  // not resolved, and those of the last 24 hours
+  std::span<const ShownIncident> incidents;  // unresolved ones, and those of the last 24 hours
   std::span<const Segment> days;             // of all scopes, of the last 90 days
-  std::span<const Maintenance> maintenance;  // announced and not over
+  std::span<const Maintenance> maintenance;  // announced and not over yet
   std::optional<Lease> leader;
   std::span<const SigningKey> keys;
   std::int64_t made_at_ms = 0;
 };
 
-// One document in both forms.
+// Both forms of one document.
 struct BoardDocument {
   std::string current;
   std::string stale;
-  std::int64_t valid_until_ms = 0;  // from then on the second holds
+  std::int64_t valid_until_ms = 0;  // the stale form applies from this time on
 
   [[nodiscard]] const std::string& at(std::int64_t now_ms) const noexcept {
     return now_ms < valid_until_ms ? current : stale;
   }
 };
 
-// Where a board's facts come from, for the foot of pages.
+// The round that a board is made from, for the footer of pages.
 struct BoardOrigin {
   std::uint64_t round = 0;  // 0: the stream has none
   std::string head = {};    // "sha256:…" of that round
-  Level level = Level::unknown;  // of the gateway as a whole, as long as it is believed
+  Level level = Level::unknown;  // of the whole gateway, while the round is fresh
   std::int64_t valid_until_ms = 0;
 
   [[nodiscard]] Level level_at(std::int64_t now_ms) const noexcept {
@@ -73,7 +73,7 @@ class Board {
   [[nodiscard]] const BoardOrigin& origin() const noexcept { return origin_; }
   [[nodiscard]] const BoardDocument& status() const noexcept { return status_; }
   [[nodiscard]] const BoardDocument& gateway() const noexcept { return gateway_; }
-  // Once it is stale, or there is none: null.
+  // Null: the document is stale or does not exist.
   [[nodiscard]] const std::string* authority(std::int64_t now_ms) const noexcept;
   // Null: not in the active catalog.
   [[nodiscard]] const BoardDocument* operation(std::string_view capability_id) const noexcept;

@@ -1,4 +1,4 @@
-// The document of what the status stands on: whose word it is, by which rules, over what.
+// The document that says who signs the status, by which rules it is made and what it covers.
 #include <algorithm>
 
 #include "base/ids.h"
@@ -10,7 +10,7 @@
 namespace turnpike::status {
 namespace {
 
-// RFC 8037.
+// A JWK of RFC 8037.
 BoardJson key_json(const SigningKey& key) {
   return {{"kid", key.kid},
           {"public_key_jwk",
@@ -29,7 +29,7 @@ BoardJson leader_json(const BoardInput& input) {
           {"until", base::rfc3339(input.leader->until_ms)}};
 }
 
-// With those that signed rounds before, so that all of the chain can be checked.
+// Includes the keys of earlier rounds, so that the whole chain can be verified.
 void add_keys(BoardJson& shown, const BoardInput& input) {
   BoardJson earlier = BoardJson::array();
   for (const SigningKey& key : input.keys) {

@@ -1,5 +1,6 @@
-// The badge of a provider: a small picture (SVG 1.1) that says its state by word, shape and colour.
-// It runs nothing and loads nothing, and reads aloud what it shows.
+// The badge of a provider: a small SVG 1.1 image that shows its state by word, shape and colour.
+// The image contains no script and loads nothing, and its title gives the same text to screen
+// readers.
 #include <array>
 
 #include "base/xml_text.h"
@@ -14,8 +15,8 @@ constexpr int badge_margin = 6;
 constexpr int badge_mark_width = 14;
 constexpr std::size_t name_characters_max = 40;
 
-// By level. The shapes differ for those who cannot tell the colours apart; white on each colour has
-// a contrast of 4.5 at least (WCAG 2.2, 1.4.3).
+// Appearance by level. The shapes differ for colour-blind readers; white text has a contrast of at
+// least 4.5 on each colour (WCAG 2.2, 1.4.3).
 struct BadgeLook {
   std::string_view colour;
   std::string_view word;
@@ -28,7 +29,7 @@ constexpr std::array<BadgeLook, 4> badge_looks = {{
     {"#b31d28", "major outage", R"(<path d="M1.5 1.5 8.5 8.5M8.5 1.5 1.5 8.5" stroke="#fff" stroke-width="2"/>)"},
 }};
 
-// As many characters as a badge has room for.
+// Cuts the name to the number of characters that a badge has room for.
 std::string shortened(std::string_view name) {
   std::size_t characters = 0;
   for (std::size_t at = 0; at < name.size(); ++at) {

@@ -16,7 +16,7 @@ std::vector<std::string> scopes_of(const BoardFacts& facts, const registry::Rout
   return scopes;
 }
 
-// The members from capability_id to observed_at.
+// Appends the members from capability_id to observed_at.
 void add_capability(BoardJson& shown, const BoardFacts& facts, const registry::Route& route,
                     const ShownLevel& together) {
   shown["capability_id"] = route.id;
@@ -38,7 +38,8 @@ BoardJson operation_head(const BoardFacts& facts, const registry::Route& route,
   return shown;
 }
 
-// The capabilities of a provider, each as in its own document but for what the provider's says.
+// The capabilities of a provider, as in their own documents, without members that the provider's
+// document already has.
 BoardJson capabilities_of(const BoardFacts& facts, std::uint32_t provider, Reading reading) {
   BoardJson shown = BoardJson::array();
   for (const registry::Route& route : facts.program().routes()) {

@@ -11,7 +11,7 @@ namespace turnpike::status {
 BoardOrigin origin_of(const BoardFacts& facts);
 BoardDocument status_document(const BoardFacts& facts);
 BoardDocument gateway_document(const BoardFacts& facts);
-// It has no stale form: what is stale has no authority. Empty: there is no round that has it.
+// There is no stale form, since a stale document has no authority. Empty: no round covers it.
 BoardDocument authority_document(const BoardFacts& facts);
 BoardDocument operation_document(const BoardFacts& facts, const registry::Route& route);
 BoardDocument provider_document(const BoardFacts& facts, std::uint32_t provider);

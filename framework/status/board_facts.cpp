@@ -84,7 +84,7 @@ BoardFacts::BoardFacts(const BoardInput& input)
   valid_until_ms_ += stale_after_intervals * input.targets.round_ms;
   for (const Target& target : input.targets.targets) {
     const std::int64_t until_ms = believed_until_ms(target);
-    if (until_ms <= as_of_ms()) continue;  // it does not count now: the round says so already
+    if (until_ms <= as_of_ms()) continue;  // not fresh: the round already counts it as unknown
     valid_until_ms_ = std::min(valid_until_ms_, until_ms);
     lower_time(of_providers_, target.provider, until_ms);
     lower_time(of_operations_, target.operation, until_ms);
@@ -134,7 +134,7 @@ std::int64_t BoardFacts::believed_until_ms(const Target& target,
   return fresh_until_ms(at_ms, target.interval_ms, input_.targets.round_ms);
 }
 
-// 0: nothing of it is believed.
+// 0: no look at the target is fresh.
 std::int64_t BoardFacts::believed_until_ms(const Target& target) const noexcept {
   const TargetFigures* const found = figures(target.name);
   if (found == nullptr) return 0;
@@ -166,7 +166,7 @@ const std::vector<const Segment*>& BoardFacts::days_of(std::string_view scope) c
 
 BoardDocument BoardFacts::document(std::int64_t valid_until_ms, const Write& write) const {
   BoardDocument made{write(Reading::found), {}, valid_until_ms};
-  // What is not verified is unknown already, and stays so until a round says otherwise.
+  // An unverified document already says unknown, until the next round.
   made.stale = is_verified_ ? write(Reading::stale) : made.current;
   return made;
 }

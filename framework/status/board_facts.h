@@ -1,5 +1,5 @@
-// BoardFacts: the input of a board, judged: what of it holds, what is stale, until when, and which
-// days belong to which component. The documents are written from it.
+// BoardFacts: derives from the input of a board which facts are valid or stale, until when, and
+// which days belong to which component. The documents are written from these facts.
 //
 // Made and used on one Thread while a board is made; the input outlives it.
 #pragma once
@@ -21,15 +21,15 @@ enum class Reading : std::uint8_t { found, stale };
 inline constexpr std::int64_t history_day_ms = 86'400'000;
 inline constexpr int history_days = 90;
 
-// What is shown of one component.
+// The shown state of one component.
 struct ShownLevel {
   Level level = Level::unknown;
   Evidence evidence = Evidence::missing_or_stale;
-  std::int64_t observed_at_ms = 0;  // 0: it never was
+  std::int64_t observed_at_ms = 0;  // 0: never observed
 };
 
-// Of components that are one for the reader, such as the methods of a capability: in outage when
-// all are, degraded when some are, unknown when one is. Without any: unknown.
+// The level of several components together, such as the methods of a capability: outage if all are
+// in outage; else the worst of their levels, at most degraded; unknown without components.
 Level levels_together(const std::vector<Level>& levels) noexcept;
 Evidence evidence_together(const std::vector<Evidence>& evidence) noexcept;
 
@@ -45,29 +45,29 @@ class BoardFacts {
   [[nodiscard]] const BoardInput& input() const noexcept { return input_; }
   [[nodiscard]] const registry::Program& program() const noexcept { return input_.program; }
 
-  // The newest round is of the installed generation, and signed with a key of the stream.
+  // The newest round belongs to the installed generation and is signed with a key of the stream.
   [[nodiscard]] bool is_verified() const noexcept { return is_verified_; }
-  // When the newest round ended; without one that is verified, when the board was made.
+  // End of the newest round; without a verified round, the time when the board was made.
   [[nodiscard]] std::int64_t as_of_ms() const noexcept;
 
   [[nodiscard]] ShownLevel scope(std::string_view name, Reading reading) const;
-  // Of one that has looks of its own.
+  // For a target that has looks of its own.
   [[nodiscard]] ShownLevel target(const Target& target, Reading reading) const;
-  // Null: nothing is known of it in this generation.
+  // Null: the book has no figures for it in this generation.
   [[nodiscard]] const ScopeFigures* scope_figures(std::string_view name) const noexcept;
   [[nodiscard]] const TargetFigures* figures(std::string_view target) const noexcept;
-  // Whether a look at that target at that time is still believed.
+  // True if a look at the target at `at_ms` is still fresh.
   [[nodiscard]] bool is_fresh(const Target& target, std::int64_t at_ms) const noexcept;
 
-  // Until when the figures hold that are believed now: of everything, of a provider, of an
-  // operation by name.
+  // The time until which the current figures are valid: overall, of a provider, of an operation by
+  // name.
   [[nodiscard]] std::int64_t valid_until_ms() const noexcept { return valid_until_ms_; }
   [[nodiscard]] std::int64_t valid_until_ms_of_provider(std::string_view key) const noexcept;
   [[nodiscard]] std::int64_t valid_until_ms_of_operation(std::string_view name) const noexcept;
 
   // The day segments of a scope within the window, oldest first.
   [[nodiscard]] const std::vector<const Segment*>& days_of(std::string_view scope) const noexcept;
-  // The operations of a provider, in Program::operations().
+  // The provider's operations, as indexes into Program::operations().
   [[nodiscard]] const std::vector<std::uint32_t>& operations_of(std::uint32_t provider) const {
     return operations_[provider];
   }
@@ -75,7 +75,7 @@ class BoardFacts {
     return names_[operation];
   }
 
-  // Of that form of a document, what begins it and ends with it.
+  // Writes the whole document in the given form.
   using Write = std::function<std::string(Reading)>;
   [[nodiscard]] BoardDocument document(std::int64_t valid_until_ms, const Write& write) const;
 

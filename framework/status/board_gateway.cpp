@@ -17,7 +17,7 @@ struct ShownComponent {
   ShownLevel standing;
 };
 
-// Components that one sentinel tells of; those whose sentinel this deployment lacks are left out.
+// Components and the sentinel that reports on each; those without their sentinel are omitted.
 constexpr std::pair<std::string_view, std::string_view> sentinel_components[] = {
     {"api", "gateway:healthz"},
     {"mcp", "gateway:mcp_ping"},
@@ -89,9 +89,9 @@ std::string status_text(const BoardFacts& facts, Reading reading) {
                      {"evidence", evidence_json(facts)}});
 }
 
-// ---- what is offered
+// ---- offer and coverage
 
-// How many there are by whether they are offered and by their class.
+// Counts of operations, by whether they are offered and by monitoring class.
 class CoverageCounts {
  public:
   void add(bool is_offered, MonitoringClass monitoring) {
@@ -126,7 +126,7 @@ ShownOffer offer_of(const BoardFacts& facts) {
   CoverageCounts sources;
   CoverageCounts variants;
   ShownOffer offer;
-  // What routes stand in front of: two that lead to the same operation of an upstream are one.
+  // Distinct upstream operations: two routes to the same one count once.
   std::set<std::pair<std::uint32_t, std::uint32_t>> counted;
   for (const registry::Operation& operation : facts.program().operations()) {
     const registry::Route& route = facts.program().routes()[operation.route];
@@ -156,7 +156,7 @@ BoardJson providers_json(const BoardFacts& facts, Reading reading) {
   return shown;
 }
 
-// What each node's own looks at the gateway saw last.
+// The newest result of each node's own looks at the gateway.
 BoardJson sentinels_json(const BoardFacts& facts, Reading reading) {
   constexpr std::string_view prefix = "gateway:";
   BoardJson shown = BoardJson::array();

@@ -36,7 +36,7 @@ BoardJson percentile_json(const std::vector<std::uint32_t>& counts, std::uint32_
   return bound_ms ? BoardJson(*bound_ms) : BoardJson();
 }
 
-// Of the looks of today and yesterday.
+// Percentiles of the looks of today and yesterday.
 BoardJson latency_json(const BoardFacts& facts, const std::string& name) {
   const std::int64_t now_ms = facts.as_of_ms();
   const std::int64_t from_ms = now_ms - now_ms % history_day_ms - history_day_ms;
@@ -51,7 +51,7 @@ BoardJson latency_json(const BoardFacts& facts, const std::string& name) {
           {"p99", percentile_json(counts, 99)}};
 }
 
-// By the looks of one kind at the provider's targets.
+// The provider's level by looks of one kind.
 Level level_by(const BoardFacts& facts, const std::string& key, Reading reading,
                std::optional<Level> ScopeFigures::*kind) {
   const ScopeFigures* const found = facts.scope_figures("provider:" + key);
@@ -88,7 +88,7 @@ bool concerns(const Incident& incident, const std::vector<std::string>& scopes) 
 
 // ---- history
 
-// A day of one or more scopes.
+// One day of one or more scopes.
 struct HistoryDay {
   std::uint64_t passed = 0;
   std::uint64_t failed = 0;
@@ -116,7 +116,7 @@ void append_number(std::string& out, std::string_view name, std::uint64_t value)
   out.append(name).append(std::to_string(value));
 }
 
-// What history and segment have in common; "null" where nothing was looked at.
+// Appends the members that history and segment share; "null" if there were no looks.
 void append_sums(std::string& out, const HistoryDay& sums) {
   append_number(out, R"("active_expected_targets":)", sums.expected());
   append_number(out, R"(,"active_passed_targets":)", sums.passed);
@@ -262,7 +262,7 @@ BoardJson provider_json(const BoardFacts& facts, std::uint32_t provider, Reading
           {"status", name_of(standing.level)},
           {"reachability_status", level_of(&ScopeFigures::reachability)},
           {"operation_family_status", level_of(&ScopeFigures::contract)},
-          {"health_status", nullptr},  // of itself it says nothing
+          {"health_status", nullptr},  // no statement of its own
           {"evidence_status", name_of(standing.evidence)},
           {"observed_at", time_or_null(standing.observed_at_ms)},
           {"operations", level_counts_json(facts, provider, reading)},
@@ -294,7 +294,7 @@ std::string history_text(const BoardFacts& facts, const std::vector<std::string>
       all.add(*one);
     }
   }
-  // A day of which nothing is known stands there as such: a gap is no good day.
+  // A day without data is listed as such: a gap must not look like a good day.
   if (!days.empty()) {
     const std::int64_t last_ms = days.rbegin()->first;
     std::int64_t at_ms = days.begin()->first;
@@ -314,7 +314,7 @@ std::string history_text(const BoardFacts& facts, const std::vector<std::string>
 
 std::string with_history(const BoardJson& head, std::string_view history, const BoardFacts& facts) {
   std::string text = board_text(head);
-  text.pop_back();  // the brace
+  text.pop_back();  // the closing brace
   text.append(R"(,"health_history":)").append(history);
   return text.append(R"(,"evidence":)").append(board_text(evidence_json(facts))).append("}");
 }

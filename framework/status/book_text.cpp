@@ -6,8 +6,8 @@
 #include "status/book_state.h"
 #include "status/text_form.h"
 
-// The canonical form of a book. Times are milliseconds since 1970, members without a value are left
-// out.
+// The canonical form of a book. Times are milliseconds since 1970; members without a value are
+// omitted.
 namespace turnpike::status {
 namespace {
 
@@ -266,7 +266,7 @@ Track read_track(Fields& fields) {
   const auto looks = LookWindow::read(fields.text("looks"), in_row("failures"), in_row("passes"));
   if (!looks) fields.refuse();
   track.looks = looks.value_or(LookWindow());
-  // The fold goes on from the newest look wherever there was one.
+  // The fold continues from the newest look, so a failing row requires one.
   if (track.looks.failures_in_row() > 0 && !track.last) fields.refuse();
   track.newest_due_ms = read_time(fields, "newest_due");
   return track;
@@ -291,7 +291,7 @@ TargetState read_target(Fields& fields) {
   return target;
 }
 
-// Each of an array of objects that are named by one of their members.
+// Reads each element of an array whose elements are named by one of their members.
 template <class Read>
 void read_each(Fields& fields, const char* name, Read read) {
   for (const json& each : fields.array(name)) {

@@ -14,7 +14,7 @@ std::string_view source_name(IncidentSource source) noexcept {
   return source == IncidentSource::operators ? "operator" : "automatic";
 }
 
-// Each capability once, in their order; of "<capability_id>:<METHOD>".
+// The distinct capabilities of "<capability_id>:<METHOD>" names, in order.
 BoardJson capabilities_json(const std::vector<std::string>& operations) {
   BoardJson shown = BoardJson::array();
   for (const std::string& name : operations) {

@@ -7,17 +7,17 @@
 
 namespace turnpike::status {
 
-// As the documents of the board show it.
+// The form of an incident in board documents.
 nlohmann::ordered_json incident_json(const ShownIncident& shown);
-// The same and all that is on record: how good the evidence on it is, what of a contract changed,
-// which methods it affected, and each edge of its life.
+// The same with the whole record: quality of the evidence, difference of the contract, affected
+// methods, and each state change.
 nlohmann::ordered_json incident_record_json(const ShownIncident& shown);
 
 nlohmann::ordered_json maintenance_json(const Maintenance& maintenance);
 
 nlohmann::ordered_json sweep_json(const Sweep& sweep);
 
-// One line for people: "provider:weather is degraded".
+// A one-line summary: "provider:weather is degraded".
 std::string headline_of(const Incident& incident);
 
 }  // namespace turnpike::status

@@ -5,7 +5,7 @@
 namespace turnpike::status {
 
 void append_round(std::string& out, const StoredRound& round) {
-  // "type" is behind all signed fields in the order of canonical JSON.
+  // "type" sorts after all signed fields in canonical JSON.
   std::string text = text_of(round.round);
   text.pop_back();
   out += text;

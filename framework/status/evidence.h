@@ -1,5 +1,5 @@
-// Evidence as a stream of lines (application/x-ndjson): what GET /v1/status/evidence serves and
-// what a verifier reads (verify.h). docs/status.md, "Evidence".
+// Evidence as a stream of lines (application/x-ndjson): served by GET /v1/status/evidence and read
+// by a verifier (verify.h). docs/status.md, "Evidence".
 //
 //   {"after_round":N,"book":{...},"type":"book"}   where the book after round N was kept
 //   {"hash":"sha256:…","set":{...},"type":"targets"}   before the first round that uses the set
@@ -7,7 +7,7 @@
 //   the record lines of the round, as many as its `count`, exactly as they are hashed;
 //   or, when they are no longer kept: {"round":N,"type":"pruned"}
 //
-// Members of our lines stand in the order of canonical JSON. Lines are only ever appended.
+// Members of these lines are in the order of canonical JSON. Lines are only ever appended.
 //
 // Pure functions; safe on any Thread.
 #pragma once
@@ -22,11 +22,11 @@ namespace turnpike::status {
 
 inline constexpr std::string_view evidence_media_type = "application/x-ndjson";
 
-// The round and its record lines.
+// Appends the round and its record lines.
 void append_round(std::string& out, const StoredRound& round);
-// `canonical_set`: what the store keeps of a set, TargetSet::canonical().
+// `canonical_set`: the stored form of a set, TargetSet::canonical().
 void append_targets(std::string& out, std::string_view canonical_set);
-// `canonical_book`: what the store keeps of a book, Book::canonical().
+// `canonical_book`: the stored form of a book, Book::canonical().
 void append_book(std::string& out, std::uint64_t after_round, std::string_view canonical_book);
 
 }  // namespace turnpike::status

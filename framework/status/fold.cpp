@@ -27,7 +27,7 @@ void show_last(TargetState& state) {
 
 Changes Fold::run() {
   if (!is_coherent()) {
-    // It is no evidence: nothing is learned from it, and nothing that was known holds.
+    // An incoherent round is no evidence: it adds no facts and invalidates the known ones.
     doubt_everything();
     advance();
     doubt_incidents();
@@ -40,7 +40,7 @@ Changes Fold::run() {
   judge_targets();
   judge_scopes();
   follow_incidents();
-  if (windows_changed_) {  // what recovered is operational at once
+  if (windows_changed_) {  // a recovered component is operational at once
     judge_targets();
     judge_scopes();
   }
@@ -68,7 +68,7 @@ bool Fold::is_coherent() const {
 }
 
 void Fold::take_round() {
-  // What lies between the rounds was not looked at, and counts as much.
+  // Looks that were due between the rounds are expected too, and count as unknown.
   const bool is_first = state_.round == 0;
   const std::int64_t from_ms =
       is_first ? head_.started_at_ms : std::min(state_.covered_until_ms, head_.started_at_ms);
@@ -79,7 +79,8 @@ void Fold::take_round() {
 }
 
 void Fold::doubt_everything() {
-  // The next coherent round counts this time as not looked at. A clock that went back begins there.
+  // The next coherent round counts this period as unknown. After a clock step back it counts from
+  // there.
   const bool went_back = now_ms_ < state_.covered_until_ms;
   if (went_back) state_.covered_until_ms = now_ms_;
   for (auto& [name, target] : state_.targets) {
@@ -184,7 +185,8 @@ void Fold::take_regular(const Member& member, Track& track, const Record& record
   const std::int64_t due_at_ms = record.due_at_ms;
   const bool is_regular = record.sweep_id.empty() && target.interval_ms > 0 &&
                           (due_at_ms - member.phase_ms) % target.interval_ms == 0;
-  // A look counts once; its jitter may take it before its time, but not by an interval.
+  // Each due time counts once. With jitter a look may precede its due time, but by less than an
+  // interval.
   if (!is_regular || due_at_ms <= track.newest_due_ms) return;
   if (due_at_ms >= now_ms_ + target.interval_ms) return;
   track.newest_due_ms = due_at_ms;
@@ -264,8 +266,8 @@ void Fold::judge_scopes() {
   for (ScopeParts& parts : state_.topology->scopes) judge_scope(parts);
 }
 
-// Of all kinds where `kind` is null. A release sweep's result that does not hold any more is missed
-// in its own scope alone: nobody looks again before the next release.
+// All kinds if `kind` is null. An expired result of a release sweep is missing in its own scope
+// only, since the next look happens with the next release.
 std::vector<Seen> Fold::seen_of(const ScopeParts& parts, const TargetKind* kind) const {
   std::vector<Seen> seen;
   for (const std::size_t index : parts.looked_at) {

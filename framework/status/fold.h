@@ -1,4 +1,4 @@
-// Fold: one round taken into a book. The steps stand in run(), in their order.
+// Fold: applies one round to a book. run() lists the steps in order.
 //
 // Lives on the stack of Book::apply().
 #pragma once
@@ -52,9 +52,9 @@ class Fold {
   void mark_segments();
 
   // ---- fold_incidents.cpp ----
-  struct Cause {  // what fails of one scope in this round
+  struct Cause {  // the failures of one scope in this round
     std::vector<FailedTarget> failed;
-    std::int64_t started_at_ms = 0;  // of suspicions that it absorbed; 0: of none
+    std::int64_t started_at_ms = 0;  // of absorbed suspicions; 0: none
     bool is_absorbed = false;
   };
   using Causes = std::vector<Cause>;  // by scope
@@ -87,7 +87,7 @@ class Fold {
   const std::span<const Record> records_;
   const std::int64_t now_ms_;
   std::map<std::string, std::size_t, std::less<>> unresolved_;  // by scope, in state_.incidents
-  bool windows_changed_ = false;  // by the end of an incident
+  bool windows_changed_ = false;  // set when an incident ended
   Changes changes_;
 };
 

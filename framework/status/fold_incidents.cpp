@@ -5,15 +5,15 @@
 #include "status/fold.h"
 #include "status/text_form.h"
 
-// One cause has one incident. Each thing that fails in a round is blamed on one component:
+// Each cause gets one incident. Each failure in a round is attributed to one component:
 //   a sentinel          the gateway
 //   a reachability look the provider
 //   a contract look     the operation; the provider, when the upstream cannot be reached, or at
 //                       least half of the upstream's continuous operations fail
-//   traffic             the gateway, where its own faults are more than 5 % and those of the
-//                       provider are not; else the provider, else the operation, that it is of
+//   traffic             the gateway, if its own faults exceed 5 % and the provider's do not; else
+//                       the provider, else the operation, to which the traffic belongs
 //   pricing, a lane     "pricing", "lane:<name>"
-// An incident keeps all that failed of it until it is over.
+// An incident keeps everything that failed until it is resolved.
 namespace turnpike::status {
 namespace {
 
@@ -46,7 +46,7 @@ bool is_flapping(const std::vector<std::int64_t>& openings) noexcept {
 
 }  // namespace
 
-// ---- what fails ---------------------------------------------------------------------------------
+// ---- failures -----------------------------------------------------------------------------------
 
 void Fold::blame(Causes& causes, std::string_view scope, const Member& member) const {
   const auto index = state_.topology->scope(scope);
@@ -54,7 +54,7 @@ void Fold::blame(Causes& causes, std::string_view scope, const Member& member) c
   for (const auto& [node, track] : member.state->tracks) {
     const bool is_bad =
         track.looks.failures_in_row() > 0 || level_of(track.seen) >= Level::degraded;
-    // Traffic and prices are bad as a whole; of sentinels only the nodes where they are.
+    // Traffic and pricing fail as a whole; a sentinel fails on individual nodes.
     if (member.target->kind == TargetKind::sentinel && !(track.seen.is_fresh && is_bad)) continue;
     add_in_order(causes[*index].failed, FailedTarget{member.target->name, node});
   }
@@ -146,8 +146,8 @@ const Track* Fold::track_of(const FailedTarget& failed) const {
   return track == target->second.tracks.end() ? nullptr : &track->second;
 }
 
-// The severity is of what failed alone: the gateway is not in outage because of one sentinel, nor
-// because a provider is that has an incident of its own.
+// The severity covers the failed targets alone: one failed sentinel is no outage of the gateway,
+// and neither is the outage of a provider, which has an incident of its own.
 Level Fold::cause_level(const ScopeParts& parts, const IncidentCase& kept) const {
   if (parts.kind != ScopeKind::gateway) return worse(parts.figures->level, Level::degraded);
   std::vector<Seen> sentinels;
@@ -164,7 +164,7 @@ Level Fold::cause_level(const ScopeParts& parts, const IncidentCase& kept) const
   return level;
 }
 
-// What does not need the set of targets.
+// The facts that do not need the set of targets.
 Situation Fold::situation_of(const Incident& incident) const {
   const IncidentCase& kept = state_.cases.at(incident.id);
   Situation now;
@@ -191,7 +191,7 @@ void Fold::add_facts(Situation& now, const ScopeParts& parts, const Incident& in
     const std::uint32_t passes = track.looks.passes_in_row();
     now.fails = now.fails || track.looks.failures_in_row() > 0;
     now.left_operational = now.left_operational || level >= Level::degraded;
-    // A release sweep looks once: its pass is as good as any number.
+    // A release sweep makes one look, so one pass suffices.
     now.passes_in_row =
         std::min(now.passes_in_row, track.seen.is_single && passes > 0 ? UINT32_MAX : passes);
   }
@@ -218,7 +218,8 @@ std::size_t Fold::begin_incident(const ScopeParts& parts, const Cause& cause) {
   return state_.incidents.size() - 1;
 }
 
-// Adds what fails now to what failed before, and finds whether all of it is still looked at.
+// Adds the current failures to the earlier ones, and checks whether all of them still have fresh
+// looks.
 void Fold::gather(IncidentCase& kept, const Cause& cause) const {
   std::erase_if(kept.failed, [&](const FailedTarget& each) { return track_of(each) == nullptr; });
   for (const FailedTarget& each : cause.failed) add_in_order(kept.failed, each);
@@ -229,7 +230,7 @@ void Fold::gather(IncidentCase& kept, const Cause& cause) const {
   if (is_missing && kept.missing_since_ms == 0) kept.missing_since_ms = now_ms_;
 }
 
-// What is shown of what failed.
+// Sets the public description from the failed targets.
 void Fold::describe(Incident& incident) const {
   for (const FailedTarget& failed : state_.cases.at(incident.id).failed) {
     const Target& target = *member(failed.target)->target;
@@ -346,7 +347,7 @@ void Fold::follow_incidents() {
     changes_.incidents.push_back(incident);
   }
   Causes causes = causes_of();
-  // A provider's incident takes over the suspicions of its operations, so those are first.
+  // Operations come first, since a provider's incident absorbs the suspicions of its operations.
   for (const bool is_operation : {true, false}) {
     for (const ScopeParts& parts : topology.scopes) {
       if ((parts.kind == ScopeKind::operation) == is_operation) follow(parts, causes);

@@ -15,7 +15,7 @@ using nlohmann::json;
 constexpr std::size_t lengths = std::size(Segment::lengths_ms);
 
 constexpr std::int64_t begin_of(std::int64_t at_ms, std::int64_t length_ms) noexcept {
-  return at_ms - at_ms % length_ms;  // no time is before 1970
+  return at_ms - at_ms % length_ms;  // times are never before 1970
 }
 
 void touch(History::Open& open, std::uint64_t round) noexcept {
@@ -32,7 +32,7 @@ Segment finished(const History::Open& open) {
   return segment;
 }
 
-// As they are written: everything of a segment but its scope and length.
+// Appends the written numbers of a segment: everything but scope and length.
 void append_numbers(std::string& out, const History::Open& open) {
   const Segment& segment = open.segment;
   const std::int64_t worst = open.worst ? static_cast<std::int64_t>(*open.worst) : -1;
@@ -129,7 +129,7 @@ std::int64_t History::reach_ms(std::size_t length, std::size_t targets) noexcept
 History::Open& History::at(Scope& scope, std::string_view name, std::size_t length,
                            std::int64_t started_at_ms, std::uint64_t round) {
   std::vector<Open>& segments = scope[length];
-  auto found = segments.end();  // mostly the last one
+  auto found = segments.end();  // usually the last one
   while (found != segments.begin() && (found - 1)->segment.started_at_ms >= started_at_ms) --found;
   if (found == segments.end() || found->segment.started_at_ms != started_at_ms) {
     found = segments.insert(found, Open());

@@ -41,7 +41,7 @@ Reason reason_of_status(int status) noexcept {
 }
 
 Look judge_failure(const Failure& failure, int status) {
-  // The gateway stops, or nobody waits for the look any more.
+  // The gateway stops, or the caller no longer waits for the look.
   if (failure.kind == FailureKind::cancelled) return unknown(Reason::stopping, status);
   return failed(reason_of(failure.kind), status);
 }
@@ -56,7 +56,7 @@ std::string place_of(std::string_view pointer) {
   return pointer.empty() ? "the reply" : std::string(pointer);
 }
 
-// What is not as expected, or nothing.
+// Describes the first violation of the expectation and the number of further ones; empty: none.
 std::string difference_of(const Expectation& expect, std::string_view body) {
   std::string difference;
   std::size_t more = 0;
@@ -76,7 +76,7 @@ std::string difference_of(const Expectation& expect, std::string_view body) {
   return difference;
 }
 
-// Nothing: it is fresh.
+// nullopt: the reply is fresh enough.
 std::optional<Look> judge_age(const Expectation& expect, const ReplySeen& reply,
                               std::int64_t now_ms) {
   if (expect.fresh_within_seconds == 0) return std::nullopt;
@@ -113,14 +113,14 @@ Look judge_body(const Expectation& expect, const ReplySeen& reply, std::int64_t 
   return look;
 }
 
-// Two digits at `at`, or -1.
+// Reads two digits at `at`; -1: there are none.
 int two_digits(std::string_view text, std::size_t at) noexcept {
   const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
   if (at + 2 > text.size() || !is_digit(text[at]) || !is_digit(text[at + 1])) return -1;
   return (text[at] - '0') * 10 + (text[at + 1] - '0');
 }
 
-// Minutes east of UTC, for "Z", "+02:00" and the like.
+// Minutes east of UTC, of "Z", "+02:00" and the like.
 std::optional<std::int64_t> offset_minutes(std::string_view text) noexcept {
   if (text == "Z" || text == "z") return 0;
   if (text.size() != 6 || text[3] != ':' || (text[0] != '+' && text[0] != '-')) {
@@ -140,7 +140,7 @@ std::optional<std::int64_t> rfc3339_ms(std::string_view text) {
   const auto base_ms = base::parse_rfc3339(seconds + "Z");
   std::string_view rest = text.substr(whole_seconds);
   if (rest.front() == '.') {
-    // What is below a second is of no weight for an age in seconds.
+    // Fractions of a second do not matter for an age in seconds.
     const std::size_t end = std::min(rest.find_first_not_of("0123456789", 1), rest.size());
     if (end == 1) return std::nullopt;
     rest.remove_prefix(end);

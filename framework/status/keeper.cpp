@@ -17,15 +17,15 @@ constexpr std::int64_t collect_ms = 5'000;
 constexpr std::int64_t retry_ms = 1'000;
 constexpr std::int64_t prune_ms = 3'600'000;
 constexpr std::int64_t sweep_turn_ms = 1'000;
-// Rounds that nobody closed in time are closed afterwards, with what nodes reported; older ones are
-// left out and stay unknown.
+// Rounds that were not closed in time are closed later from the nodes' reports; rounds older than
+// this many are skipped and stay unknown.
 constexpr std::int64_t late_rounds_max = 30;
 constexpr std::size_t pending_max = 100'000;
 constexpr std::size_t sweep_looks_at_once_max = 4;
 
-// A round is closed so long after its end.
+// Delay between the end of a round and its closing.
 std::int64_t grace_ms(std::int64_t round_ms) noexcept { return round_ms / 6; }
-// A node reports so long after it, with the looks that are there by then.
+// Delay between the end of a round and a node's report, with the looks that have finished by then.
 std::int64_t report_delay_ms(std::int64_t round_ms) noexcept { return round_ms / 12; }
 
 std::int64_t floor_to(std::int64_t at_ms, std::int64_t step_ms) noexcept {
@@ -74,14 +74,14 @@ base::Error not_the_principal() {
 
 }  // namespace
 
-// What is put together for one round.
+// The data collected for one round.
 struct Keeper::Round {
   Program program;
   std::int64_t started_at_ms = 0;
   std::int64_t ended_at_ms = 0;
   std::vector<std::string> nodes;
   std::map<std::string, NodeContent> contents;  // of this round, by node
-  TrafficSums traffic;                          // of the window that ends with it
+  TrafficSums traffic;                          // of the window that ends with this round
   std::vector<Record> records;
 
   void add(Record record, std::string_view node) {
@@ -110,7 +110,7 @@ Keeper::Program Keeper::watched() const {
   return watched_;
 }
 
-// Each database has one stream, since its epoch names it.
+// Each database has one stream, since the stream's name derives from the database's epoch.
 std::string Keeper::stream() const {
   const Program program = watched();
   if (program == nullptr) return {};
@@ -193,9 +193,9 @@ void Keeper::take_delivered(std::int64_t now_ms) {
       const bool has_answer = look.result == LookResult::pass || look.result == LookResult::fail;
       schedule_.ended(target.name, has_answer, look.result == LookResult::pass, now_ms);
     } else if (one.order.sweep_id.empty()) {
-      // A sentinel's: its round's report is written by this node, whoever leads.
+      // A sentinel's look: this node writes it into its own report, whichever node leads.
       const auto content = contents_.find(one.order.due_at_ms);
-      if (content == contents_.end()) continue;  // it came too late
+      if (content == contents_.end()) continue;  // the report was written already
       content->second.looks.push_back(
           {target.name, one.order.due_at_ms, one.started_at_ms, std::move(one.look)});
       continue;
@@ -208,7 +208,7 @@ void Keeper::take_delivered(std::int64_t now_ms) {
   }
 }
 
-// Begins the round that runs now: takes the program that it is of, and looks at the sentinels.
+// Begins the current round: pins its program and starts the sentinel looks.
 void Keeper::observe(std::int64_t now_ms) {
   if (const Program program = watched(); program != nullptr) {
     const std::int64_t started_at_ms = floor_to(now_ms, program->targets.round_ms);
@@ -252,7 +252,7 @@ void Keeper::report(std::int64_t now_ms) {
   }
 }
 
-// ---- who leads ----------------------------------------------------------------------------------
+// ---- leadership ---------------------------------------------------------------------------------
 
 void Keeper::keep_lease(std::int64_t now_ms) {
   if (now_ms - lease_asked_at_ms_ < settings_.lease_renewal_ms) return;
@@ -299,7 +299,7 @@ void Keeper::follow(std::int64_t now_ms) {
   }
 }
 
-// What the store holds decides, also after a commit of unknown outcome.
+// The store's content is authoritative, also after a commit of unknown outcome.
 bool Keeper::load_newest() {
   auto newest = parts_.store.newest(stream());
   if (!is_answered(newest, "read the newest round")) return false;
@@ -331,7 +331,7 @@ bool Keeper::load_newest() {
   return true;
 }
 
-// The book once more, out of the evidence.
+// Rebuilds the book from the evidence.
 std::optional<Book> Keeper::rebuild(const NewestRound& newest) {
   constexpr std::uint32_t page = 60;
   const std::string& stream = newest.round.head.stream;
@@ -432,7 +432,7 @@ bool Keeper::close_round(std::int64_t started_at_ms, std::int64_t now_ms) {
   const ClosedRound closing = sealed(round, known.get(), *book);
   const auto outcome = parts_.store.close_round(closing);
   if (!is_answered(outcome, "close a round")) {
-    must_reload_ = true;  // it may have been written all the same
+    must_reload_ = true;  // it may have been written nevertheless
     return false;
   }
   switch (*outcome) {
@@ -449,7 +449,7 @@ bool Keeper::close_round(std::int64_t started_at_ms, std::int64_t now_ms) {
   return false;
 }
 
-// What nodes saw in this round, and of their calls in the window that ends with it.
+// Reads the nodes' looks of this round, and their traffic of the window that ends with it.
 bool Keeper::take_reports(Round& round) {
   const std::int64_t round_ms = round.program->targets.round_ms;
   const std::int64_t window_ms = std::max(traffic_window_ms, 2 * round_ms);
@@ -461,7 +461,8 @@ bool Keeper::take_reports(Round& round) {
     for (const auto& [operation, sum] : content->traffic) round.traffic[operation].add(sum);
     const bool is_alive = one.started_at_ms >= round.started_at_ms - round_ms;
     if (!is_alive || one.generation != round.program->generation_id) continue;
-    // Alive is who reported this round, or the one before: whoever died is missed once.
+    // A node is alive if it reported this round or the previous one, so a dead node is missing
+    // once.
     round.nodes.push_back(one.node);
     if (one.started_at_ms == round.started_at_ms) {
       round.contents[one.node] = *std::move(content);
@@ -472,8 +473,8 @@ bool Keeper::take_reports(Round& round) {
   return true;
 }
 
-// The round, numbered, chained to the one before and signed; `book` takes it. `known`: what came
-// before; null: nothing did.
+// Numbers, chains and signs the round and applies it to `book`. `known`: the previous state; null:
+// there is none.
 ClosedRound Keeper::sealed(Round& round, const Standing* known, Book& book) const {
   ClosedRound closing;
   RoundHead head;
@@ -520,7 +521,7 @@ void Keeper::closed(const ClosedRound& closing, Book book, const Round& round) {
                round.program->targets}));
 }
 
-// Looks of nodes at their sentinels, and of the leader.
+// Adds the nodes' looks at their sentinels and the leader's looks.
 void Keeper::add_looks(Round& round) const {
   for (const auto& [node, content] : round.contents) {
     for (const SentinelLook& one : content.looks) {
@@ -542,7 +543,7 @@ void Keeper::add_looks(Round& round) const {
   for (const Record* one : looks) round.add(*one, settings_.node);
 }
 
-// Pricing and lanes: the leader knows them without asking anybody.
+// Pricing and lanes: the leader reads their state locally.
 void Keeper::add_known(Round& round, std::int64_t now_ms) const {
   for (const Target& target : round.program->targets.targets) {
     if (target.kind != TargetKind::pricing && target.kind != TargetKind::lane) continue;
@@ -585,7 +586,7 @@ void Keeper::add_traffic(Round& round) const {
 }
 
 void Keeper::add_impacts(Round& round, const Book& book, ClosedRound& closing) const {
-  TrafficSums now;  // of this round alone
+  TrafficSums now;  // of this round only
   for (const auto& [node, content] : round.contents) {
     for (const auto& [operation, sum] : content.traffic) now[operation].add(sum);
   }
@@ -636,7 +637,7 @@ void Keeper::run_sweep(std::int64_t now_ms) {
                       "end a release sweep");
     return;
   }
-  if (sweep.generation_id != program->generation_id) return;  // from the next round on
+  if (sweep.generation_id != program->generation_id) return;  // starts with the next round
   std::size_t in_flight = 0;
   {
     const std::scoped_lock lock(mutex_);
@@ -646,7 +647,7 @@ void Keeper::run_sweep(std::int64_t now_ms) {
     if (in_flight == sweep_looks_at_once_max) return;
     const Target* const target = program->targets.find(one.target);
     if (one.result || target == nullptr || !swept_.insert(one.target).second) continue;
-    // Off the grid, so that nobody takes it for a look that was expected.
+    // A due time off the grid does not count as a regular look.
     order(*target, now_ms + (target->interval_ms != 0 && is_on_grid(*target, now_ms) ? 1 : 0),
           sweep.id, false);
     ++in_flight;
@@ -654,7 +655,7 @@ void Keeper::run_sweep(std::int64_t now_ms) {
 }
 
 void Keeper::answer_sweep(const std::vector<Record>& records, std::uint64_t round) {
-  std::map<std::string, std::vector<SweepTarget>> answers;  // by sweep
+  std::map<std::string, std::vector<SweepTarget>> answers;  // by sweep id
   for (const Record& record : records) {
     if (record.sweep_id.empty()) continue;
     SweepTarget answer;
@@ -667,7 +668,7 @@ void Keeper::answer_sweep(const std::vector<Record>& records, std::uint64_t roun
   }
   for (const auto& [id, targets] : answers) {
     if (is_answered(parts_.store.answer_sweep(id, targets), "answer a release sweep")) continue;
-    // The records stand in the evidence; the sweep looks at these targets once more.
+    // The records are in the evidence; the sweep looks at these targets again.
     for (const SweepTarget& one : targets) swept_.erase(one.target);
   }
 }
@@ -740,7 +741,7 @@ Result<Sweep, base::Error> Keeper::complete_sweep(std::string_view sweep_id,
                                       all_passed ? "" : "looks_failed");
   if (!ended.ok()) return std::move(ended).error();
   if (ended->has_value()) return **std::move(ended);
-  found = parts_.store.sweep(sweep_id);  // it ended otherwise in between
+  found = parts_.store.sweep(sweep_id);  // another request ended it meanwhile
   if (!found.ok()) return std::move(found).error();
   return **std::move(found);
 }

@@ -1,15 +1,14 @@
 // Keeper: one node's part in the status. Every node looks at its own sentinels, counts its calls
-// and reports both once a round. The node that holds the lease is the leader: it looks at upstreams
-// and operations, closes each round, signs it and writes it. The others follow: they read what was
-// written. All of them have the same Standing then.
+// and reports both once per round. The node that holds the lease is the leader: it looks at
+// upstreams and operations, and closes, signs and writes each round. The other nodes are followers
+// and read the written rounds, so that all nodes have the same Standing.
 //
-// turn() is called again and again, a few times a second, by one Thread, and asks the store, so it
-// blocks. deliver() may be called by any Thread; begin_sweep() and complete_sweep(), too, which
-// block. The clock is an argument. Owned by app/.
+// turn() is called a few times per second by one Thread; it asks the store and blocks. deliver(),
+// begin_sweep() and complete_sweep() may be called by any Thread; the last two block. The clock is
+// an argument. Owned by app/.
 //
 // Round k of a stream holds the looks that were due in one round_ms of the wall clock. It is closed
-// a sixth of a round after its end: looks that began late, and reports of other nodes, are there by
-// then.
+// a sixth of a round after its end, so that late looks and the reports of other nodes are included.
 #pragma once
 
 #include <atomic>
@@ -35,25 +34,25 @@
 
 namespace turnpike::status {
 
-// A look that the keeper wants made. Its answer is delivered once, under its number.
+// A look that the keeper requests. Its result is delivered once, under its number.
 struct LookOrder {
   std::uint64_t number = 0;
   Target target;
 };
 
-// What makes the looks. The composition root implements it.
+// Makes the looks. The composition root implements it.
 class Looker {
  public:
   virtual ~Looker() = default;
-  // Begins it and returns at once.
+  // Starts the look and returns at once.
   virtual void begin(const LookOrder& order) = 0;
-  // Of pricing and lanes: known without waiting.
+  // For pricing and lanes, whose state is known without waiting.
   [[nodiscard]] virtual Look look_now(const Target& target) = 0;
-  // Adds what calls of this node saw since the last time.
+  // Adds the traffic of this node since the last call.
   virtual void collect(TrafficSums& into) = 0;
 };
 
-// The program in service, as far as the status goes.
+// The parts of the installed program that the status needs.
 struct WatchedProgram {
   TargetSet targets;
   std::string epoch_id;
@@ -61,7 +60,7 @@ struct WatchedProgram {
   std::string payload_hash;
 };
 
-// What is known after the newest round.
+// The state after the newest round.
 struct Standing {
   NewestRound newest;
   Book book;
@@ -73,7 +72,7 @@ class Keeper {
   struct Settings {
     std::string node;
     TrafficPublishing publishing = TrafficPublishing::ratio;
-    std::string sweep_principal;  // "key:<id>"; empty: nobody may
+    std::string sweep_principal;  // may run release sweeps: "key:<id>"; empty: no one
     std::int64_t lease_ms = 20'000;
     std::int64_t lease_renewal_ms = 5'000;
     std::int64_t follow_ms = 1'000;
@@ -90,13 +89,14 @@ class Keeper {
   Keeper(const Keeper&) = delete;
   Keeper& operator=(const Keeper&) = delete;
 
-  // From now on this program is watched; nothing: none is installed.
+  // Watches this program from now on; nullopt: no program is installed.
   void watch(std::optional<WatchedProgram> program);
-  // Does what is due. Times only grow; a clock that went back waits until it is there again.
+  // Does the work that is due. Times never decrease; after a clock step back, work waits until the
+  // clock has caught up.
   void turn(std::int64_t now_ms);
-  // The answer to an order.
+  // Delivers the result of an order.
   void deliver(std::uint64_t number, std::int64_t started_at_ms, Look look);
-  // Gives the lease up, so that another node need not wait for its end. No turn() afterwards.
+  // Releases the lease, so that another node need not wait for it to expire. No turn() afterwards.
   void stop();
 
   // Null until there is a round.
@@ -105,7 +105,7 @@ class Keeper {
   [[nodiscard]] std::string stream() const;
   [[nodiscard]] bool is_leader() const noexcept { return epoch_ != 0; }
 
-  // As hosts/status_source.h says.
+  // Described in hosts/status_source.h.
   [[nodiscard]] Result<Sweep, base::Error> begin_sweep(std::string_view release,
                                                        std::string_view generation_id,
                                                        std::string_view payload_hash,
@@ -121,14 +121,14 @@ class Keeper {
     std::string generation;
     std::int64_t due_at_ms = 0;
     std::string sweep_id;
-    bool is_scheduled = false;  // the schedule waits for its end
+    bool is_scheduled = false;  // the schedule must be told when it ends
   };
   struct Delivered {
     Ordered order;
     std::int64_t started_at_ms = 0;
     Look look;
   };
-  struct Round;  // that is about to be closed
+  struct Round;  // the round that is being closed
 
   [[nodiscard]] Program watched() const;
   [[nodiscard]] bool is_leading(std::int64_t now_ms) const noexcept {
@@ -157,7 +157,7 @@ class Keeper {
   void run_sweep(std::int64_t now_ms);
   void answer_sweep(const std::vector<Record>& records, std::uint64_t round);
   void prune(std::int64_t now_ms);
-  // Tells of what the store refuses, now and then. Whether it answered.
+  // Logs store failures at a limited rate. True: the store answered.
   template <class T>
   bool is_answered(const Result<T, base::Error>& answer, std::string_view what);
 
@@ -166,33 +166,33 @@ class Keeper {
   const crypto::Ed25519PublicKey key_;
   const Parts parts_;
 
-  mutable std::mutex mutex_;  // guards the next four
+  mutable std::mutex mutex_;  // guards the next four members
   Program watched_;
   std::uint64_t next_number_ = 1;
   std::map<std::uint64_t, Ordered> ordered_;
   std::vector<Delivered> delivered_;
 
-  // The rest is of turn() alone.
-  std::map<std::int64_t, Program> programs_;  // of the rounds that are not closed, by their start
-  std::map<std::int64_t, NodeContent> contents_;  // of those whose report is not written
-  std::int64_t first_round_ms_ = 0;               // that this node has seen
-  std::int64_t observed_ms_ = 0;                  // the start of the round that runs
+  // The members below are used by turn() alone.
+  std::map<std::int64_t, Program> programs_;  // of unclosed rounds, by start
+  std::map<std::int64_t, NodeContent> contents_;  // of rounds without a written report
+  std::int64_t first_round_ms_ = 0;               // first round that this node saw
+  std::int64_t observed_ms_ = 0;                  // start of the current round
   std::int64_t collected_at_ms_ = 0;
-  std::atomic<std::uint64_t> epoch_{0};  // of the lease that this node holds; 0: it holds none
+  std::atomic<std::uint64_t> epoch_{0};  // of this node's lease; 0: no lease
   std::int64_t lease_asked_at_ms_ = 0;
-  std::int64_t lease_until_ms_ = 0;  // by this node's clock, from when it asked
+  std::int64_t lease_until_ms_ = 0;  // by this node's clock, counted from the request
   std::int64_t followed_at_ms_ = 0;
-  std::int64_t retry_at_ms_ = 0;  // when the store is asked again after a failure
+  std::int64_t retry_at_ms_ = 0;  // next request to the store after a failure
   bool must_reload_ = true;
   bool is_schedule_stale_ = true;
   Schedule schedule_;
-  std::vector<Record> pending_;  // looks of the leader that no round holds yet
-  std::string sweep_id_;         // that runs; empty: none
+  std::vector<Record> pending_;  // looks of the leader that are in no round yet
+  std::string sweep_id_;         // the running sweep; empty: none
   std::set<std::string, std::less<>> swept_;  // its targets that were ordered
   std::int64_t swept_at_ms_ = 0;
   std::int64_t pruned_at_ms_ = 0;
   std::int64_t now_ms_ = 0;
-  bool is_store_away_ = false;  // in this turn
+  bool is_store_away_ = false;  // a request failed in this turn
   base::Outage outage_{60'000'000'000, 5'000'000'000};
   base::Published<Standing> standing_;
 };

@@ -1,5 +1,5 @@
-// Level and Evidence: how a component does, and how good the proof of it is. Plain values; any
-// Thread.
+// Level and Evidence: the health of a component, and the quality of the evidence for it. Plain
+// values; any Thread.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace turnpike::status {
 
-// From best to worst: the worse of two signals decides, and nothing known is worse than well.
+// From best to worst: the worse of two signals decides, and unknown is worse than operational.
 enum class Level : std::uint8_t { operational, unknown, degraded, major_outage };
 
 constexpr Level worse(Level left, Level right) noexcept { return std::max(left, right); }
@@ -20,9 +20,9 @@ constexpr std::string_view name_of(Level level) noexcept {
 
 enum class Evidence : std::uint8_t {
   current,
-  stale,             // all of it is older than three intervals
-  missing_or_stale,  // some expected target has none that is fresh
-  unverified,        // it is of another generation, or the chain does not check
+  stale,             // all evidence is older than three intervals
+  missing_or_stale,  // some expected target has no fresh look
+  unverified,        // of another generation, or the chain does not verify
 };
 
 constexpr std::string_view name_of(Evidence evidence) noexcept {

@@ -1,4 +1,4 @@
-// Look: what one look at a target saw, before it becomes a record. Values; any Thread.
+// Look: the result of one health check of a target, before it becomes a record. Values; any Thread.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace turnpike::status {
 struct Look {
   LookResult result = LookResult::unknown;
   Reason reason = Reason::none;
-  std::uint32_t status = 0;  // of HTTP; 0: there was none
+  std::uint32_t status = 0;  // HTTP status; 0: none
   std::optional<std::uint32_t> latency_ms;
   std::string expect_hash;  // see Record
   std::string body_sha256;

@@ -9,8 +9,8 @@ namespace {
 
 using nlohmann::json;
 
-// Enumerators are kept as numbers. Their lists grow at the end, so a node of another build reads
-// them right or finds them unknown.
+// Enumerators are stored as numbers. New ones are appended at the end, so a node of another build
+// reads a number correctly or rejects it as unknown.
 template <class Enum>
 std::optional<Enum> enum_at(const json& object, const char* name, Enum last) {
   const auto found = object.find(name);

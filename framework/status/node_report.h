@@ -1,5 +1,5 @@
-// NodeContent: what one node reports of one round: its sentinels' looks and what its calls saw. It
-// is kept as JSON in the store until the leader has made records of it. Values; any Thread.
+// NodeContent: one node's report of one round: its sentinels' looks and the results of its calls.
+// The store keeps it as JSON until the leader has turned it into records. Values; any Thread.
 #pragma once
 
 #include <string>

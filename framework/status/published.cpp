@@ -18,12 +18,12 @@ std::string shown(const json& value) {
   return text.size() <= 200 ? text : text.substr(0, 200) + "...";
 }
 
-// Follows the document and keeps the first difference.
+// Compares the document with the book and keeps the first difference.
 class Comparison {
  public:
   explicit Comparison(std::uint64_t round) : round_(round) {}
 
-  // Null where it is not there, so that a figure left out differs from one that is known.
+  // JSON null if the member is absent, so that an omitted figure differs from a known one.
   static const json& at(const json& object, const char* name) {
     static const json nothing;
     if (!object.is_object()) return nothing;
@@ -41,7 +41,7 @@ class Comparison {
   void same(const std::string& place, const json& published, const std::string& right) {
     same(place, published, json(right));
   }
-  // A percentage in hundredths; nothing: null.
+  // A percentage in hundredths; nullopt: null.
   void percent(const std::string& place, const json& published,
                std::optional<std::uint32_t> hundredths) {
     if (difference_) return;
@@ -101,7 +101,7 @@ void compare_traffic(Comparison& comparison, const std::string& place, const jso
   comparison.same(place + ".requests", member(published, "requests"), requests);
 }
 
-// Operations that have no status, which the set does not have, are published as unknown.
+// Operations without a status, which are not in the set, are published as unknown.
 void compare_operations(Comparison& comparison, const std::string& place, const json& published,
                         const std::string& key, const Book& book, const TargetSet& targets) {
   std::array<std::uint64_t, 4> counts{};
@@ -122,7 +122,7 @@ void compare_provider(Comparison& comparison, const json& published, const Book&
   const std::string key = text_of(member(published, "provider_key"));
   const std::string place = "providers[" + key + "].";
   const ScopeFigures* const figures = book.scope("provider:" + key);
-  if (figures == nullptr) return;  // it has no target: nothing is known of it
+  if (figures == nullptr) return;  // no target, so no figures
   comparison.same(place + "status", member(published, "status"), name_of(figures->level));
   comparison.same(place + "reachability_status", member(published, "reachability_status"),
                   level_text(figures->reachability));
@@ -213,7 +213,7 @@ void compare_incidents(Comparison& comparison, const json& published, const Book
   }
 }
 
-// The sums of one object of the history, as published.
+// The sums of one object of the published history.
 struct Sums {
   std::uint64_t expected = 0;
   std::uint64_t passed = 0;
@@ -301,7 +301,7 @@ void compare_history(Comparison& comparison, const json& published,
     comparison.say("the sums of health_history are not those of its segments");
   }
   constexpr std::int64_t day_ms = Segment::lengths_ms[2];
-  const std::int64_t oldest_ms = now_ms - now_ms % day_ms - 88 * day_ms;  // the window's edge moves
+  const std::int64_t oldest_ms = now_ms - now_ms % day_ms - 88 * day_ms;  // the window moves on
   for (const auto& [started_at_ms, day] : days) {
     if (started_at_ms < oldest_ms || started_at_ms > now_ms || told.contains(started_at_ms)) {
       continue;

@@ -1,4 +1,4 @@
-// Comparing what was published (GET /v1/status/gateway) with what follows from the evidence.
+// Compares a published document (GET /v1/status/gateway) with the state derived from the evidence.
 //
 // Pure functions; safe on any Thread.
 #pragma once
@@ -16,17 +16,18 @@
 
 namespace turnpike::status {
 
-// The round after which the document was made; nothing: it is no such document, or of no round.
+// The number of the round that the document was made after; nullopt: not such a document, or no
+// round.
 std::optional<std::uint64_t> published_after(const nlohmann::json& document);
 
-// `book` is after the round of `head`, `days` are the segments of the gateway that it made. The
-// first figure that differs, in a sentence; nothing: all that can be recomputed is right. A
-// document that says "unknown" since its evidence is stale or unverified claims nothing, which is
-// right.
+// `book` is the state after the round of `head`, `days` are the gateway's segments that it made.
+// Returns the first differing figure in a sentence; nullopt: every recomputable figure matches. A
+// document that says "unknown" because its evidence is stale or unverified makes no claim and
+// matches.
 //
-// Compared are the status, of each provider its statuses, operations and traffic, sentinels,
-// automatic incidents, and the days of the history that the evidence holds; that the sums of the
-// history add up, for all days. Numbers of refused calls are not recomputable.
+// Compared: the status; each provider's statuses, operations and traffic; sentinels; automatic
+// incidents; the days of the history that the evidence covers; and for all days, the consistency of
+// the sums. Numbers of refused calls cannot be recomputed.
 std::optional<std::string> compare_published(const nlohmann::json& document, const RoundHead& head,
                                              const Book& book, const TargetSet& targets,
                                              const std::map<std::int64_t, Segment>& days);

@@ -56,7 +56,7 @@ Record record_from(Fields& fields) {
   return record;
 }
 
-// What no look of ours can have been, although each member of it is well formed.
+// Rejects well-formed values that a look of this gateway cannot have produced.
 std::string fault_in(const Record& record) {
   if ((record.kind == RecordKind::traffic) != record.traffic.has_value()) {
     return "a record of kind traffic has traffic, and no other has";

@@ -13,7 +13,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::uint64_t window_mask = (std::uint64_t{1} << window_looks) - 1;
-constexpr std::uint32_t in_row_max = 1'000'000;  // counts in a row stop there
+constexpr std::uint32_t in_row_max = 1'000'000;  // upper bound of counts in a row
 
 constexpr bool is_below(std::uint64_t part, std::uint64_t whole, std::uint32_t percent) noexcept {
   return part * 100 < whole * percent;
@@ -60,7 +60,7 @@ json incident_edges() {
   return edges;
 }
 
-// What the numbers mean, for people; docs/status.md, "Rules", says it at length.
+// Explanations of the numbers for people; docs/status.md, "Rules", has them in full.
 json sentences() {
   return {
       {"level",
@@ -134,7 +134,7 @@ std::optional<LookWindow> LookWindow::read(std::string_view text, std::uint32_t 
     if (c != '0' && c != '1') return std::nullopt;
     window.push(c == '1');
   }
-  // A row may be longer than its window, and no shorter than what the window shows of it.
+  // A row may be longer than the window, and not shorter than the row that the window shows.
   const bool is_all = window.failures_ == window.size_ || window.passes_ == window.size_;
   const auto fits = [&](std::uint32_t row, std::uint32_t shown) {
     return shown == 0 ? row == 0 : row == shown || (is_all && row > shown);
@@ -167,7 +167,7 @@ Level active_level(std::span<const Seen> targets) noexcept {
   std::uint64_t passed = 0;
   bool all_failed = !targets.empty();
   for (const Seen& target : targets) {
-    // One target in outage does not make an outage of the whole.
+    // One target in outage does not make the component an outage.
     worst = worse(worst, std::min(level_of(target), Level::degraded));
     all_failed = all_failed && target.is_fresh &&
                  target.looks->failures_in_row() >= outage_from_failures;

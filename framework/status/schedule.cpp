@@ -10,7 +10,7 @@ constexpr std::int64_t utc_day_ms = 86'400'000;
 
 std::int64_t day_of(std::int64_t at_ms) noexcept { return at_ms / utc_day_ms; }
 
-// The first time on the target's grid that is not before `from_ms`.
+// The first due time on the target's grid at or after `from_ms`.
 std::int64_t next_due(const Target& target, std::int64_t from_ms) noexcept {
   const std::int64_t phase = phase_ms(target);
   const std::int64_t intervals =
@@ -43,7 +43,7 @@ Schedule::Entry Schedule::begun(const Target& target, std::int64_t now_ms,
   return entry;
 }
 
-// By chance, so that targets that are due at one time do not meet.
+// A random delay, so that targets with the same due time do not start together.
 std::int64_t Schedule::delay_ms(const Target& target) {
   const std::int64_t most_ms = std::min(target.interval_ms, round_ms_) / delay_parts;
   return chance_below(random_, static_cast<std::uint32_t>(most_ms) + 1);
@@ -54,7 +54,7 @@ void Schedule::plan(Entry& entry, const Target& target, std::int64_t from_ms) {
   entry.begin_at_ms = entry.due_at_ms + delay_ms(target);
 }
 
-// Whether an extra look is left beside the regular ones of the rest of the day.
+// True if the day's budget has an extra look left after the remaining regular ones.
 bool Schedule::has_extra(Entry& entry, std::int64_t now_ms) const {
   const Target& target = entry.target;
   if (target.per_day_max == 0) return true;
@@ -65,7 +65,7 @@ bool Schedule::has_extra(Entry& entry, std::int64_t now_ms) const {
 
 std::vector<DueLook> Schedule::take(std::int64_t now_ms) {
   std::vector<Entry*> waiting;
-  std::vector<std::string_view> busy;  // upstreams
+  std::vector<std::string_view> busy;  // upstreams with a running look
   std::uint32_t running = 0;
   for (auto& [name, entry] : entries_) {
     if (entry.day != day_of(now_ms)) {
@@ -105,7 +105,7 @@ void Schedule::take_regular(Entry& entry, std::int64_t now_ms, std::vector<DueLo
   const Target& target = entry.target;
   const std::int64_t due_at_ms = entry.due_at_ms;
   plan(entry, target, due_at_ms + 1);
-  // Of those that were missed, such as while the machine slept, none is made up for.
+  // Missed looks, such as while the machine slept, are not made up for.
   if (now_ms - due_at_ms > round_ms_ / lateness_parts) {
     if (entry.due_at_ms <= now_ms) plan(entry, target, now_ms);
     return;
@@ -123,14 +123,14 @@ void Schedule::take_extra(Entry& entry, std::int64_t now_ms, std::vector<DueLook
   if (!has_extra(entry, now_ms) || now_ms - due_at_ms > round_ms_ / lateness_parts) return;
   ++entry.looks;
   entry.is_running = true;
-  // Off the grid, so that nobody takes it for a look that was expected.
+  // A due time off the grid does not count as a regular look.
   looks.push_back({entry.target, due_at_ms + (is_on_grid(entry.target, due_at_ms) ? 1 : 0), false});
 }
 
 void Schedule::ended(std::string_view target, bool has_answer, bool has_passed,
                      std::int64_t now_ms) {
   const auto found = entries_.find(target);
-  if (found == entries_.end()) return;  // it left the catalog meanwhile
+  if (found == entries_.end()) return;  // the target left the catalog meanwhile
   Entry& entry = found->second;
   entry.is_running = false;
   if (!has_answer) return;

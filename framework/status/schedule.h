@@ -1,10 +1,10 @@
-// Schedule: when the leader looks at what: upstreams, and operations whose monitoring is
-// continuous. Looks are due on the grid of their target (target.h) and begin a little later, by
-// chance, so that targets of one interval do not meet. After a first failure two extra looks follow
-// at a quarter of the interval, as far as the day's budget leaves them beside the regular ones.
-// Once the budget is spent, what is due is told as skipped.
+// Schedule: when the leader looks at which target: upstreams, and operations with continuous
+// monitoring. Looks are due on the grid of their target (target.h) and begin after a short random
+// delay, so that targets of the same interval do not start together. After a first failure two
+// extra looks follow at a quarter of the interval, if the day's budget has them left beside the
+// regular ones. Once the budget is spent, due looks are reported as skipped.
 //
-// Pure but for the chance it is given; not thread-safe.
+// Pure apart from its random source; not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -23,24 +23,24 @@ namespace turnpike::status {
 struct DueLook {
   Target target;
   std::int64_t due_at_ms = 0;
-  bool is_over_budget = false;  // not to be made: the day's looks are spent
+  bool is_over_budget = false;  // not to be made: the day's budget is spent
 };
 
 class Schedule {
  public:
-  static constexpr std::uint32_t looks_at_once_max = 4;  // and one at each upstream
-  // A look begins at most so long after it was due, by chance: a tenth of its interval, and of a
-  // round, since the round that it belongs to is closed a sixth of a round after its end.
+  static constexpr std::uint32_t looks_at_once_max = 4;  // in total, and one per upstream
+  // A look begins at most this part of its interval, and of a round, after its due time, at random,
+  // since its round is closed a sixth of a round after the round's end.
   static constexpr std::int64_t delay_parts = 10;
-  // One that could not begin by then is left out: its record would come too late.
+  // A look that could not begin by then is skipped: its record would come too late.
   static constexpr std::int64_t lateness_parts = 6;
 
   explicit Schedule(Random& random) : random_(random) {}
 
-  // Looks at the targets of this set from now on. What is known of targets that stay is kept.
-  // `looks_today(name)`: the looks of a new target in this UTC day so far, as the evidence tells;
-  // nothing: it was never looked at. Such a one has an extra look soon, so that nobody waits for
-  // its interval to know of it.
+  // Looks at the targets of this set from now on. The state of targets in both sets is kept.
+  // `looks_today(name)`: the number of looks at a new target in this UTC day, by the evidence;
+  // nullopt: no look yet. Such a target gets an extra look soon, so that its state is known before
+  // its first interval ends.
   template <class LooksToday>
   void install(const TargetSet& targets, std::int64_t now_ms, LooksToday looks_today) {
     std::map<std::string, Entry, std::less<>> entries;
@@ -58,10 +58,11 @@ class Schedule {
   }
   void clear() { entries_.clear(); }
 
-  // The looks that begin now, by when they were to begin. Each counts as running until ended(), but
-  // for those over budget.
+  // The looks to begin now, ordered by start time. Each counts as running until ended(), except
+  // those over budget.
   [[nodiscard]] std::vector<DueLook> take(std::int64_t now_ms);
-  // REQUIRES: take() gave it. One that says nothing (`has_answer` false) moves nothing.
+  // REQUIRES: take() returned the target. An inconclusive look (`has_answer` false) changes no
+  // state.
   void ended(std::string_view target, bool has_answer, bool has_passed, std::int64_t now_ms);
 
   [[nodiscard]] static bool is_scheduled(const Target& target) noexcept;
@@ -70,12 +71,12 @@ class Schedule {
   struct Entry {
     Target target;
     std::int64_t due_at_ms = 0;    // the next regular look
-    std::int64_t begin_at_ms = 0;  // of it
+    std::int64_t begin_at_ms = 0;  // start of the next regular look
     std::int64_t extras_at_ms[2] = {0, 0};  // 0: none
     std::int64_t day = 0;
-    std::uint32_t looks = 0;  // of that day
+    std::uint32_t looks = 0;  // on that day
     bool is_running = false;
-    bool has_failed = false;  // the newest look did
+    bool has_failed = false;  // by the newest look
   };
 
   Entry begun(const Target& target, std::int64_t now_ms,

@@ -23,13 +23,13 @@ constexpr std::uint8_t bit_of(JsonKind kind) noexcept {
 constexpr std::uint8_t null_bit = bit_of(JsonKind::null);
 constexpr std::uint8_t object_bit = bit_of(JsonKind::object);
 
-// REQUIRES: `kinds` is not 0. The first of them.
+// The first of `kinds`. REQUIRES: `kinds` is not 0.
 std::string_view kind_name(std::uint8_t kinds) noexcept {
   return name_of(static_cast<JsonKind>(std::countr_zero(kinds)));
 }
 
-// A name that somebody gave to a member, not data such as an address, a date or an id. What is no
-// word never reaches a public text.
+// True for a name that a developer gave to a member, false for data such as an address, a date or
+// an id. Only words reach public texts.
 bool is_word(std::string_view name) noexcept {
   const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
   if (name.empty() || name.size() > Shape::name_bytes_max) return false;
@@ -51,21 +51,21 @@ std::string_view parent_of(std::string_view pointer) noexcept {
 
 }  // namespace
 
-// What one reply looks like. Of values at one pointer, such as the elements of a list, it knows
-// which kinds there were and in how many of the objects around them they stood.
+// The shape of one reply. For values at one pointer, such as the elements of a list, it records the
+// kinds seen, and in how many of the enclosing objects they were present.
 class Shape::Seen final : public nlohmann::json_sax<json> {
  public:
   struct Value {
     std::uint8_t kinds = 0;
-    std::uint32_t places = 0;   // objects in which it stands
-    std::uint32_t objects = 0;  // how many of them are objects
+    std::uint32_t places = 0;   // objects that contain the member
+    std::uint32_t objects = 0;  // how many of the values are objects
     std::uint32_t last_object = 0;
   };
 
   explicit Seen(std::string_view body) { is_sound_ = base::read_json(body, *this); }
 
   [[nodiscard]] bool is_sound() const noexcept { return is_sound_; }
-  // Pointers were left out, so what is not there may be.
+  // Some pointers were dropped, so a missing pointer may have been present.
   [[nodiscard]] bool is_partial() const noexcept { return is_partial_; }
   [[nodiscard]] const std::map<std::string, Value, std::less<>>& values() const noexcept {
     return values_;
@@ -74,14 +74,14 @@ class Shape::Seen final : public nlohmann::json_sax<json> {
     const auto found = values_.find(pointer);
     return found == values_.end() ? nullptr : &found->second;
   }
-  // Whether it lies in an object with too many members to be looked into.
+  // True if the pointer lies in an object with too many members.
   [[nodiscard]] bool is_hidden(std::string_view pointer) const noexcept {
     return std::any_of(crowded_.begin(), crowded_.end(), [pointer](const std::string& object) {
       return pointer.size() > object.size() && pointer.starts_with(object) &&
              pointer[object.size()] == '/';
     });
   }
-  // Takes out what is hidden.
+  // Removes hidden pointers.
   void settle() {
     std::erase_if(values_, [this](const auto& entry) { return is_hidden(entry.first); });
   }
@@ -118,13 +118,13 @@ class Shape::Seen final : public nlohmann::json_sax<json> {
 
  private:
   struct Level {
-    std::size_t pointer_bytes;  // of the list or object
+    std::size_t pointer_bytes;  // length of the list's or object's pointer
     bool is_list;
     std::size_t members = 0;
     std::uint32_t object = 0;  // number of the object, from 1
   };
 
-  // Where the value that comes next stands; null: it is not looked at.
+  // The entry for the next value; null: the value is ignored.
   Value* place() {
     if (hidden_levels_ > 0) return nullptr;
     if (levels_.empty()) {
@@ -150,7 +150,7 @@ class Shape::Seen final : public nlohmann::json_sax<json> {
     at->kinds |= bit_of(kind);
     const std::uint32_t object = levels_.empty() || levels_.back().is_list ? 0  //
                                                                            : levels_.back().object;
-    // A member that stands there twice is there once.
+    // A duplicate member counts once.
     if (object != 0 && at->last_object != object) {
       at->last_object = object;
       ++at->places;
@@ -192,7 +192,7 @@ class Shape::Seen final : public nlohmann::json_sax<json> {
   std::vector<std::string> crowded_;
   std::vector<Level> levels_;
   std::string pointer_;
-  std::size_t hidden_levels_ = 0;  // lists and objects around that are not looked into
+  std::size_t hidden_levels_ = 0;  // enclosing lists and objects that are ignored
   std::uint32_t objects_ = 0;
   bool is_member_shown_ = true;
   bool is_partial_ = false;
@@ -262,7 +262,7 @@ void Shape::learn(const Seen& seen, std::int64_t now_ms) {
     Member& member = is_new ? members_[pointer] : known->second;
     if (is_new) {
       member.since_ms = now_ms;
-      // Objects were seen here before without it.
+      // Earlier replies had the parent object without this member.
       const auto parent = before.find(parent_of(pointer));
       member.is_optional = !pointer.empty() && parent != before.end() &&
                            (parent->second.kinds & object_bit) != 0;

@@ -20,13 +20,13 @@ constexpr std::array<std::string_view, 6> target_kinds = {"sentinel", "reachabil
 constexpr std::array<std::string_view, 4> monitoring_classes = {"unreviewed", "continuous",
                                                                 "manual", "not_applicable"};
 
-// A program has far fewer; more would only be there to use up a verifier.
+// Programs have far fewer; a larger set could only exhaust a verifier.
 constexpr std::size_t targets_max = 100'000;
 constexpr std::size_t sentinels_max = 256;
 constexpr std::int64_t interval_ms_min = 10;
 constexpr std::int64_t interval_ms_max = 366LL * 86'400'000;
 
-// Rounded down, also below zero.
+// Division that rounds down, also below zero.
 constexpr std::int64_t divided(std::int64_t value, std::int64_t by) noexcept {
   const std::int64_t quotient = value / by;
   return quotient * by > value ? quotient - 1 : quotient;
@@ -113,8 +113,8 @@ void append_target(std::string& out, const Target& target) {
       .end();
 }
 
-// What the name of a target of this kind is, given what else it says; sentinels and lanes have a
-// name of their own behind the prefix.
+// True if the target's name matches its kind and other members; sentinels and lanes have a free
+// name after the prefix.
 bool is_named_right(const Target& target) {
   const auto begins = [&](std::string_view prefix) {
     return target.name.size() > prefix.size() && target.name.starts_with(prefix);
@@ -246,7 +246,7 @@ std::int64_t phase_ms(const Target& target) noexcept {
 std::int64_t due_count(std::int64_t phase, std::int64_t interval_ms, std::int64_t from_ms,
                        std::int64_t to_ms) noexcept {
   if (interval_ms <= 0 || to_ms <= from_ms) return 0;
-  // Of the grid's points, those before a time are as many as intervals fit before it, rounded up.
+  // The number of grid points before a time is the number of intervals before it, rounded up.
   return divided(to_ms - phase - 1, interval_ms) - divided(from_ms - phase - 1, interval_ms);
 }
 

@@ -18,7 +18,7 @@ std::string& ObjectText::member(std::string_view name) {
   if (!is_first_) out_ += ',';
   is_first_ = false;
   out_ += '"';
-  out_ += name;  // ours: letters, digits and underscores
+  out_ += name;  // a constant of ours: letters, digits and underscores
   out_ += "\":";
   return out_;
 }

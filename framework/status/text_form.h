@@ -1,7 +1,7 @@
-// ObjectText and Fields: writing and reading the JSON objects of the evidence. They are written
+// ObjectText and Fields: write and read the JSON objects of the evidence. Objects are written
 // member by member in the order of canonical JSON (RFC 8785), without a tree in between, since a
-// book is written after every round. What is read is only taken when writing it again gives the
-// same bytes, so that one value has one text: readers need not look for members too many.
+// book is written after every round. A text is only accepted if writing its value again gives the
+// same bytes, so each value has exactly one text, and readers need not check for extra members.
 //
 // Live on one Thread's stack.
 #pragma once
@@ -15,14 +15,14 @@
 
 namespace turnpike::status {
 
-// Greater ones are not exact in JSON (RFC 8785 section 3.2.2.3).
+// Greater integers are not exact in JSON (RFC 8785 section 3.2.2.3).
 inline constexpr std::int64_t integer_max = (std::int64_t{1} << 53) - 1;
-// Names, ids and reasons are far shorter; what is longer is refused.
+// Names, ids and reasons are far shorter; longer texts are refused.
 inline constexpr std::size_t text_bytes_max = 4'096;
-// The last millisecond that RFC 3339 can write.
+// The last millisecond that RFC 3339 can express.
 inline constexpr std::int64_t time_ms_max = 253'402'300'799'999;
 
-// Writes `{...}` behind `out`: members in ascending order of their names, then end().
+// Appends `{...}` to `out`: members in ascending order of their names, then end().
 class ObjectText {
  public:
   explicit ObjectText(std::string& out) : out_(out) { out_ += '{'; }
@@ -36,18 +36,18 @@ class ObjectText {
   ObjectText& time(std::string_view name, std::int64_t unix_ms);
   ObjectText& boolean(std::string_view name, bool value);
   ObjectText& raw(std::string_view name, std::string_view json);
-  // Where the value of this member is to be appended.
+  // Returns the string to which the member's value is to be appended.
   std::string& member(std::string_view name);
   void end() { out_ += '}'; }
 
  private:
   std::string& out_;
-  std::string last_;  // to find a wrong order in tests
+  std::string last_;  // detects a wrong order in tests
   bool is_first_ = true;
 };
 
-// Reads one object. Whatever is missing or of another kind makes is_right() false; values that are
-// read then are defaults and mean nothing.
+// Reads one object. A missing member or one of another kind makes is_right() false; the values read
+// then are meaningless defaults.
 class Fields {
  public:
   explicit Fields(const nlohmann::json& object)
@@ -62,10 +62,10 @@ class Fields {
                                std::int64_t maximum = integer_max);
   std::int64_t time(const char* name);
   bool boolean(const char* name);
-  // Null as JSON when it is not there or not such a value.
+  // JSON null if the member is absent or of another kind.
   const nlohmann::json& array(const char* name);
   const nlohmann::json& object(const char* name);
-  // The index among `names` of a text; 0 with is_right() false when it is none of them.
+  // The index of a text in `names`; 0 with is_right() false if it is not one of them.
   template <class Names>
   std::size_t one_of(const char* name, const Names& names) {
     const std::string value = text(name);
@@ -85,8 +85,8 @@ class Fields {
   bool is_right_;
 };
 
-// "sha256:" and 64 lower-case hex digits.
+// True for "sha256:" and 64 lower-case hex digits.
 bool is_hash(std::string_view text) noexcept;
-std::string hash_of(std::string_view bytes);  // SHA-256, so written
+std::string hash_of(std::string_view bytes);  // "sha256:<hex>" of the bytes
 
 }  // namespace turnpike::status

@@ -50,7 +50,7 @@ class Builder {
 
   ScopeParts* parts(const std::string& name, Member& member) {
     const auto index = topology_.scope(name);
-    if (!index) return nullptr;  // such as of an operation that has pricing alone
+    if (!index) return nullptr;  // such as an operation that only has pricing
     member.scopes.push_back(*index);
     return &topology_.scopes[*index];
   }

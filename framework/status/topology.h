@@ -1,6 +1,6 @@
-// Building the topology of a book, and dropping what the set of targets no longer has.
+// Builds the topology of a book, and drops the state of targets that left the set.
 //
-// A part of the Book; not thread-safe.
+// Part of the Book; not thread-safe.
 #pragma once
 
 #include "status/book_state.h"
@@ -10,7 +10,7 @@ namespace turnpike::status {
 // Keeps the looks of targets that are in both sets.
 void build_topology(Book::State& state, const TargetSet& targets);
 
-// The tracks of sentinels become those of the nodes that were alive.
+// Keeps exactly one track per alive node for each sentinel.
 void set_nodes(Book::State& state, const std::vector<std::string>& nodes);
 
 }  // namespace turnpike::status

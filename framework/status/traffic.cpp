@@ -20,7 +20,7 @@ TrafficClass class_of(base::ErrorCode code, bool is_blocked_by_operator) noexcep
   if (code == gateway_route_blocked) {
     return is_blocked_by_operator ? TrafficClass::not_counted : TrafficClass::provider_fault;
   }
-  // What the operator has not priced is not sold, and that we stop is no failure of any call.
+  // An unpriced operation is not sold, and a stop of the gateway is no failure of a call.
   if (code == billing_pricing_unavailable || code == gateway_stopping) {
     return TrafficClass::not_counted;
   }
@@ -60,8 +60,8 @@ Traffic published(const TrafficSum& sum, TrafficPublishing how) {
     return traffic;
   }
   traffic.is_thin = false;
-  // Rounded down, so that 10,000 means that none failed; what is left over goes to the faults, by
-  // their size, so that the parts add up.
+  // Rounded down, so that 10,000 means that none failed; the remainder goes to the faults in
+  // proportion, so that the shares add up.
   const auto parts = [calls](std::uint64_t count) {
     return static_cast<std::uint32_t>(count * 10'000 / calls);
   };
@@ -84,7 +84,7 @@ Traffic published(const TrafficSum& sum, TrafficPublishing how) {
   return traffic;
 }
 
-// FNV-1a: nothing depends on it but that two accounts are rarely taken for one.
+// FNV-1a: only requires that two accounts rarely collide.
 std::uint64_t account_hash(std::string_view account_id) noexcept {
   std::uint64_t hash = 0xCBF2'9CE4'8422'2325;
   for (const char c : account_id) {
@@ -108,7 +108,7 @@ void TrafficCells::count(std::size_t loop, std::uint32_t operation, TrafficClass
   }
   const std::uint64_t now = collection_.load(std::memory_order_relaxed) & collection_mask;
   auto& last = mine.accounts[traffic_accounts_min - 1];
-  // Enough accounts are known already, as on all but the first calls.
+  // Usually enough accounts of this collection are recorded already.
   if ((last.load(std::memory_order_relaxed) & collection_mask) == now) return;
   const std::uint64_t seen = account_hash(account_id) << account_shift | now;
   for (auto& slot : mine.accounts) {

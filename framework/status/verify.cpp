@@ -23,7 +23,7 @@ constexpr std::size_t hash_bytes = 7 + 64;
 constexpr std::size_t days_max = 4'000;
 constexpr std::int64_t day_ms = Segment::lengths_ms[2];
 
-// The whole number at the beginning of `text`, which it is taken from.
+// Reads a whole number from the front of `text` and removes it.
 std::optional<std::uint64_t> take_number(std::string_view& text) {
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -33,7 +33,7 @@ std::optional<std::uint64_t> take_number(std::string_view& text) {
   return number;
 }
 
-// What stands between the two; nothing: they do not enclose it.
+// The text between `begin` and `end`; nullopt if they do not enclose it.
 std::optional<std::string_view> between(std::string_view text, std::string_view begin,
                                         std::string_view end) {
   if (text.size() < begin.size() + end.size()) return std::nullopt;
@@ -143,7 +143,7 @@ bool Verifier::take_book(std::string_view line) {
   if (!is_begin && hash_of(text) != newest_state_hash_) {
     return fail(name + " is not the one that the round signed");
   }
-  if (book_) return true;  // the same as ours, then
+  if (book_) return true;  // its hash matches, so it equals ours
   auto book = Book::read(text);
   if (!book.ok()) return fail(name + ": " + book.error());
   if (book->round() != *after) {
@@ -167,7 +167,7 @@ const crypto::Ed25519PublicKey* Verifier::key_of(const std::string& kid) const {
   return nullptr;
 }
 
-// Whether the round is the next of its chain.
+// True if the round follows the previous one in the chain.
 bool Verifier::check_place(const RoundHead& head) {
   const std::string name = "round " + number(head.round) + " in " + at_line();
   const bool is_begin = verified_.rounds == 0;

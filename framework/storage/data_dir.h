@@ -1,6 +1,6 @@
-// DataDir: the gateway's directory on disk, held by a lock that the kernel frees when the process
-// ends, however it ends. Holding it proves that every earlier incarnation of this node is dead. The
-// file `node` in it names the node for good.
+// DataDir: the gateway's directory on disk, held by a lock that the kernel releases when the
+// process ends for any reason. Holding the lock proves that every earlier incarnation of this node
+// is dead. The file `node` in the directory gives the node its permanent name.
 //
 // Owned by Node in the gateway's role; nothing to call after construction.
 #pragma once
@@ -13,7 +13,7 @@ namespace turnpike::storage {
 
 class DataDir {
  public:
-  // Creates the directory where absent. Throws StoreError when another process holds it.
+  // Creates the directory if absent. Throws StoreError when another process holds the lock.
   DataDir(const std::string& directory, Random& random);
   ~DataDir();
   DataDir(const DataDir&) = delete;

@@ -15,7 +15,7 @@ using registry::InstalledBefore;
 using registry::InstalledFact;
 using registry::Source;
 
-// First: its row lock orders concurrent installers.
+// Runs first: its row lock serializes concurrent installers.
 constexpr Query next_manifest{
     "UPDATE counter SET value = value + 1 WHERE name = 'manifest' RETURNING value", "i"};
 constexpr Query select_registry_epoch{"SELECT value FROM counter WHERE name = 'registry_epoch'",
@@ -55,7 +55,7 @@ constexpr Query select_fact_digests{"SELECT key, digest FROM registry_fact ORDER
 constexpr Query select_definition{"SELECT definition FROM registry_fact WHERE key = $1", "t"};
 constexpr Query undefined_facts{"SELECT key FROM registry_fact WHERE definition = ''", "t"};
 
-// One round trip for all facts of a program, however many; [[key, digest or definition], ...].
+// One round trip for any number of facts of a program; [[key, digest or definition], ...].
 struct FactQueries {
   Query insert;
   Query redefine;
@@ -91,7 +91,7 @@ std::string epoch_name(std::int64_t number) {
   return "ep_" + std::string(digits.size() < 2 ? "0" : "") + digits;
 }
 
-// A file's name may be any bytes, the database holds text.
+// Replaces invalid UTF-8: a file's name may be any bytes, but the database holds text.
 std::string json_text(const nlohmann::json& value) {
   return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
@@ -223,7 +223,7 @@ class SqlManifestStore final : public registry::ManifestStore {
   }
 
  private:
-  // The key of a fact that is installed with another digest, or empty.
+  // Returns the key of a fact that is installed with another digest; empty: none.
   static std::string record_facts(Transaction& transaction, const FactQueries& queries,
                                   const std::vector<InstalledFact>& facts, bool may_redefine) {
     nlohmann::json digests = nlohmann::json::array();
@@ -233,7 +233,7 @@ class SqlManifestStore final : public registry::ManifestStore {
     if (may_redefine) transaction.run(queries.redefine, {text});
     const Rows conflicts = transaction.run(queries.conflicts, {text});
     if (!conflicts.empty()) return conflicts.text(0, 0);
-    // Definitions are long, and most are known.
+    // Sends only the missing definitions, since definitions are long and most are known.
     const Rows rows = transaction.run(undefined_facts);
     std::unordered_set<std::string_view> undefined;
     for (std::size_t row = 0; row < rows.size(); ++row) undefined.insert(rows.text(row, 0));

@@ -29,7 +29,7 @@ constexpr Query delete_functions{"DELETE FROM schema_functions"};
 constexpr Query insert_functions{
     "INSERT INTO schema_functions (version, checksum, applied_at, fingerprint)"
     " VALUES ($1, $2, $3, $4)"};
-// A migration may have dropped some.
+// Updates the fingerprint after a migration, which may have dropped functions.
 constexpr Query update_functions{"UPDATE schema_functions SET fingerprint = $1"};
 
 constexpr char create_table[] =
@@ -41,7 +41,7 @@ constexpr char create_functions_table[] =
     "version BIGINT NOT NULL, checksum TEXT NOT NULL, applied_at BIGINT NOT NULL,"
     " fingerprint TEXT NOT NULL)";
 
-// Everything that makes up the schema but functions, one text a piece, in a fixed order.
+// Describes the whole schema except functions, one text per object, in a fixed order.
 constexpr char describe_sqlite[] =
     "SELECT type || ' ' || name || ' ' || COALESCE(sql, '') FROM sqlite_master"
     " WHERE name NOT LIKE 'sqlite~_%' ESCAPE '~' ORDER BY type, name";
@@ -125,7 +125,7 @@ const Migration* find(const std::vector<Migration>& known, std::uint32_t version
   return found == known.end() ? nullptr : &*found;
 }
 
-// Why what is there cannot be used or built upon; being behind is no reason here.
+// The reason why the database cannot be used or migrated; an older schema is not a reason.
 std::string fault_in(Connection& connection, const std::vector<Applied>& applied,
                      const Schema& known) {
   if (applied.empty()) return "";

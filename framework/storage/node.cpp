@@ -12,7 +12,7 @@ namespace turnpike::storage {
 namespace {
 
 // A gateway that commits without a pause leaves the file free for moments only, and SQLite does not
-// queue for it: an operator's command tries for longer, since nobody's call waits for it.
+// queue: an operator's command retries longer, since no call waits for it.
 Settings settings_for(Role role, Settings settings) {
   constexpr std::uint32_t tool_busy_timeout_ms = 30'000;
   if (role == Role::tool) {
@@ -30,7 +30,8 @@ std::vector<std::string> prelude_of(const Settings& settings, Role role) {
   return {Checkpointer::prelude()};
 }
 
-// Members in the order of their making: stores end before the database, which ends before the lock.
+// Members in order of construction: stores are destroyed before the database, and the database
+// before the lock.
 class OpenNode final : public Node {
  public:
   OpenNode(const Settings& settings, Role role, Sources sources)

@@ -1,12 +1,11 @@
-// Node: one process's access to the database, and the owner of every port that stands on it. The
-// gateway opens it as `Role::gateway`: the lock on data_dir is then this process's until it ends,
-// which proves that whoever held it before is dead. Tools open it as `Role::tool`, beside a running
+// Node: one process's access to the database, and the owner of every port over it. The gateway
+// opens it as `Role::gateway`: the lock on data_dir then belongs to this process until it ends,
+// which proves that every earlier holder is dead. Tools open it as `Role::tool`, beside a running
 // gateway.
 //
 // open() migrates nothing: it refuses a database that is empty, older than this build, tampered
-// with, or too new to be read; migrate() brings it up. app/ owns the Node; it must outlive all
-// users of its ports. The ports are safe for concurrent use from the blocking pool and plain
-// Threads.
+// with, or too new to be read; migrate() updates it. app/ owns the Node; it must outlive all users
+// of its ports. The ports are safe for concurrent use from the blocking pool and plain Threads.
 #pragma once
 
 #include <cstdint>
@@ -48,8 +47,8 @@ namespace turnpike::storage {
 
 enum class Role : std::uint8_t { gateway, tool };
 
-// Where ledger time comes from. `database` is for service: on PostgreSQL all nodes then share the
-// server's clock (SQLite has none but the process's). `argument` is for tests.
+// The clock for ledger time. `database` is for service: on PostgreSQL all nodes then share the
+// server's clock (with SQLite it is the process's clock). `argument` is for tests.
 enum class TimeSource : std::uint8_t { database, argument };
 
 class Node {
@@ -58,7 +57,7 @@ class Node {
     const Clock& clock;
     Random& random;
     TimeSource time = TimeSource::database;
-    base::Log* log = nullptr;  // null: failures are reported by their codes alone
+    base::Log* log = nullptr;  // null: failures are reported by their codes only
   };
 
   virtual ~Node() = default;
@@ -66,7 +65,7 @@ class Node {
   static Result<std::unique_ptr<Node>, std::string> open(const Settings& settings, Role role,
                                                          Sources sources);
 
-  // Random, made once for each data_dir; empty for tools.
+  // Random, made once per data_dir; empty for tools.
   [[nodiscard]] virtual std::string name() const = 0;
 
   [[nodiscard]] virtual identity::AccountStore& accounts() noexcept = 0;
@@ -100,8 +99,8 @@ struct MigrationStep {
   std::string name;
 };
 
-// Applies what is missing, each migration in its own transaction, and returns what was (with
-// `dry_run`: would be) applied. Safe to call from several nodes at once.
+// Applies the missing migrations, each in its own transaction, and returns those applied (with
+// `dry_run`: those missing). Safe to call from several nodes at once.
 Result<std::vector<MigrationStep>, std::string> migrate(const Settings& settings,
                                                         const Clock& clock, bool dry_run);
 

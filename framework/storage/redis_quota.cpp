@@ -29,8 +29,8 @@ using quota::Standing;
 
 // KEYS: counts, permits, clock. ARGV: the permit's number, or "" to read; limit and seconds of the
 // window, and of the quota (0: none); the cumulative limit (0: none); permits; their time in ms.
-// The clock key may be late by a second and a node's pause; counts outlive their windows by more,
-// so that a clock which steps back never finds them gone. Permits live as long as the last of them.
+// The clock key may lag by a second and a node's pause; counts outlive their windows by more, so
+// that they still exist after a clock step back. The permits key expires with its last permit.
 constexpr std::string_view script = R"lua(
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -80,7 +80,7 @@ return {refused, now, counts[1], counts[2], counts[3], counts[4], counts[5], use
         tonumber(first[2] or '0')}
 )lua";
 
-// KEYS: clock. So that it goes on while nobody asks.
+// KEYS: clock. Advances the clock while no calls arrive.
 constexpr std::string_view clock_script = R"lua(
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -131,7 +131,7 @@ Result<Server, std::string> read_url(const std::string& url) {
   }
 }
 
-// What the server says instead of answering; empty: it answers.
+// The server's error reply; empty: the reply is a result.
 std::string error_at(const Array& replies, std::size_t at) {
   using Poco::Redis::Error;
   if (replies.getType(at) != Poco::Redis::RedisTypeTraits<Error>::TypeId) return {};
@@ -190,22 +190,22 @@ class PipelinedQuota final : public RedisQuota {
   using Answer = Result<Decision, base::Error>;
 
   struct Ask {
-    std::vector<std::string> words;  // of the command; of the script's from its keys on
-    std::shared_ptr<runtime::OneShot<Answer>> answer;  // of the script; null: another command
+    std::vector<std::string> words;  // of the command; for the script from KEYS on
+    std::shared_ptr<runtime::OneShot<Answer>> answer;  // null: another command than the script
   };
 
   static Ask return_of(std::string key, std::string permit) {
     return {{std::string(return_word), std::move(key), std::move(permit)}, nullptr};
   }
 
-  // What the server holds for a caller. It is given back when it ends, also in an answer that
-  // nobody waits for any more.
+  // A permit that the server holds for a caller. The destructor returns it, also if the waiter is
+  // gone and the decision is never read.
   class RedisPermit final : public quota::Permit {
    public:
     RedisPermit(PipelinedQuota& store, std::string key, std::string permit)
         : store_(store), key_(std::move(key)), permit_(std::move(permit)) {}
     ~RedisPermit() override {
-      // Where it cannot be sent the permit ends by its time.
+      // If it cannot be queued, the permit ends when its time is over.
       (void)store_.queue_.push(return_of(key_, permit_));
     }
     Result<Unit, base::Error> confirm(runtime::Deadline) override { return Unit{}; }
@@ -263,7 +263,7 @@ class PipelinedQuota final : public RedisQuota {
         owed_.clear();
         is_sent = true;
         answer(asks, send(asks));
-      } catch (const std::exception& error) {  // of Poco, and of a reply that is no answer
+      } catch (const std::exception& error) {  // from Poco, or a malformed reply
         fail(error);
         refuse(asks, is_sent);
       }
@@ -317,7 +317,7 @@ class PipelinedQuota final : public RedisQuota {
         throw Poco::Redis::RedisException(error);
       }
     }
-    // What is left was not run: somebody had the server forget its scripts.
+    // The remaining asks were not run, since the server has lost its scripts.
     std::erase_if(asks, [](const Ask& ask) { return ask.answer == nullptr; });
     if (asks.empty()) return;
     load_script();
@@ -353,7 +353,7 @@ class PipelinedQuota final : public RedisQuota {
     retry_at_ns_.store(runtime::now_ns() + std::int64_t{settings_.retry_ms} * 1'000'000);
   }
 
-  // Of what was sent a permit may have been given, and only the answer lost.
+  // If the asks were sent, permits may have been granted although the reply was lost.
   void refuse(std::vector<Ask>& asks, bool is_sent) {
     for (Ask& ask : asks) {
       if (ask.answer == nullptr) {
@@ -373,7 +373,7 @@ class PipelinedQuota final : public RedisQuota {
 
   const Server server_;
   const RedisSettings settings_;
-  const std::string node_;  // tells this process's permits from others'
+  const std::string node_;  // distinguishes this process's permits
   base::Log& log_;
   quota::Buckets buckets_;
   std::atomic<std::uint64_t> next_permit_{0};
@@ -381,11 +381,11 @@ class PipelinedQuota final : public RedisQuota {
   std::atomic<std::int64_t> retry_at_ns_{0};
   runtime::BatchQueue<Ask> queue_;
 
-  // The Thread's own.
+  // Used by the Thread only.
   std::unique_ptr<Poco::Redis::Client> client_;
   std::string script_sha_;
-  std::vector<Ask> owed_;  // permits to give back when the server is reached again
-  std::thread thread_;     // last: it uses all of the above
+  std::vector<Ask> owed_;  // permits to return once the server can be reached
+  std::thread thread_;     // declared last: it uses all members above
 };
 
 }  // namespace

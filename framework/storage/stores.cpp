@@ -13,8 +13,8 @@ constexpr Query next_change{
 constexpr Query insert_change{
     "INSERT INTO identity_change (sequence, account_id, digest) VALUES ($1, $2, $3)"};
 constexpr Query stored_time{"SELECT value FROM counter WHERE name = 'ledger_time'", "i"};
-// Issues of one account are written one after the other, so the numbers of their postings come in
-// the order of their commits: a list by those numbers never grows but at its end.
+// Locks the account: allocations of one account are serialized, so their posting numbers follow the
+// commit order, and a list ordered by number only grows at its end.
 constexpr Query lock_account{"UPDATE account SET name = name WHERE id = $1 RETURNING id", "t"};
 constexpr Query insert_allocation{
     "INSERT INTO allocation (id, account_id, origin, units, remaining, created_at, effective_at,"

@@ -1,5 +1,5 @@
-// Code that the store implementations of this folder share: the database, the sources of time and
-// chance, the edge where StoreErrors become errors as values, and the factories that Node calls.
+// Code shared by the store implementations of this folder: the database, the clock and random
+// source, the conversion of StoreErrors into error values, and the factories that Node calls.
 //
 // Private to storage/. The context is owned by Node and outlives the stores.
 #pragma once
@@ -23,7 +23,7 @@ struct Context {
   TimeSource time = TimeSource::database;
   base::Log* log = nullptr;
 
-  // Wall time of the store: the server's on PostgreSQL, unless tests give another.
+  // Wall time of the store: the server's on PostgreSQL, unless tests set another source.
   [[nodiscard]] std::int64_t now_ms(Transaction& transaction) const;
   [[nodiscard]] std::int64_t now_ms(Connection& connection) const;
   // `prefix` and 22 base62 characters of 128 random bits.
@@ -31,12 +31,12 @@ struct Context {
   void report(std::string_view what, const StoreError& error) const;
 };
 
-// Ledger time: never goes back, whatever the clock does.
+// Ledger time: never decreases, whatever the clock does.
 std::int64_t ledger_now_ms(const Context& context, Transaction& transaction);
 std::int64_t ledger_now_ms(const Context& context, Connection& connection);
 
-// Tells every node, with its next heartbeat, to forget what it knows of the account: of the key
-// with that digest, or of all its keys where it is empty.
+// Makes every node forget, with its next heartbeat, its cached data of the account: of the key with
+// that digest, or of all its keys if the digest is empty.
 void record_identity_change(Transaction& transaction, std::string_view account_id,
                             std::string_view digest);
 
@@ -44,15 +44,15 @@ void record_identity_change(Transaction& transaction, std::string_view account_i
 bool book_allocation(Transaction& transaction, const ledger::Allocation& allocation,
                      std::int64_t now_ms);
 
-// Takes the account's row until the transaction's end, and says why nothing new may be given to the
-// account: there is none, or its state is final. A suspended one may be given what it will use once
-// it is resumed.
+// Locks the account's row until the commit, and returns the reason why the account may not receive
+// anything new: it does not exist, or its state is final. A suspended account may receive units,
+// which it can use once it is resumed.
 std::optional<base::Error> why_not_given(Transaction& transaction, std::string_view account_id);
 
-// A row of id, name, status, created_at, owner.
+// Reads a row of id, name, status, created_at, owner.
 identity::Account account_at(const Rows& rows, std::size_t row);
 
-// Runs `work`, turning a StoreError into an Error of that code with a sentence for callers.
+// Runs `work`, turning a StoreError into an Error with `code` and a sentence for callers.
 template <class T, class F>
 Result<T, base::Error> answered(const Context& context, base::ErrorCode code, std::string_view what,
                                 F&& work) {
@@ -70,7 +70,7 @@ Result<T, base::Error> answered(const Context& context, base::ErrorCode code, st
   }
 }
 
-// One change in a transaction of its own: an error that `work` returns leaves nothing of it.
+// One change in a transaction of its own: an error that `work` returns rolls it back.
 template <class T, class F>
 Result<T, base::Error> changed(const Context& context, base::ErrorCode code, std::string_view what,
                                F&& work) {
@@ -80,7 +80,7 @@ Result<T, base::Error> changed(const Context& context, base::ErrorCode code, std
   });
 }
 
-// The same for reading the books: an Error that says whether another try may help.
+// For reading the books: the Error says whether a retry may help.
 template <class T, class F>
 Result<T, base::Error> read_answered(const Context& context, std::string_view what, F&& work) {
   try {
@@ -109,7 +109,7 @@ std::unique_ptr<identity::MemberStore> make_member_store(const Context& context)
 std::unique_ptr<identity::MailStore> make_mail_store(const Context& context);
 std::unique_ptr<identity::AuditStore> make_audit_store(const Context& context);
 std::unique_ptr<ledger::CorrectionStore> make_correction_store(const Context& context);
-// `node_name` and `notes_path` are of the gateway's data_dir; tools have no use for them.
+// `node_name` and `notes_path` belong to the gateway's data_dir; tools leave them empty.
 std::unique_ptr<ledger::LedgerStore> make_ledger_store(const Context& context,
                                                        const std::string& node_name,
                                                        const std::string& notes_path);

@@ -23,7 +23,7 @@ namespace {
 constexpr int backlog = 4096;
 constexpr int accepts_per_turn = 64;
 constexpr int pause_ms = 10;
-// More connections over the cap than this at a time are closed without a word.
+// If more connections over the cap than this are open, further ones are closed without a reply.
 constexpr std::uint32_t overloaded_max = 256;
 
 int open_spare() noexcept { return ::open("/dev/null", O_RDONLY | O_CLOEXEC); }
@@ -85,7 +85,8 @@ void Acceptor::run() noexcept {
   polled.push_back({stop_event_, POLLIN, 0});
   for (;;) {
     if (::poll(polled.data(), polled.size(), -1) < 0) continue;
-    // Connections that wait at the stop are still accepted: closing the listener would reset them.
+    // Connections that are queued at the stop are still accepted: closing the listener would reset
+    // them.
     const bool is_last_turn = polled.back().revents != 0;
     for (std::size_t at = 0; at < listeners_.size(); ++at) {
       if (polled[at].revents == 0) continue;
@@ -100,7 +101,8 @@ void Acceptor::accept_from(Listener& listener, int connections_max) noexcept {
   for (int accepted = 0; accepted < connections_max; ++accepted) {
     PeerAddress peer{};
     socklen_t size = sizeof(peer);
-    // Not Poco's accept: it takes two more system calls for the flags, and throws without memory.
+    // accept4() instead of Poco's accept, which needs two more system calls for the flags and
+    // throws when out of memory.
     const int socket = ::accept4(descriptor, &peer.any, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (socket >= 0) {
       accept_one(socket, peer, *listener.handler);
@@ -110,7 +112,7 @@ void Acceptor::accept_from(Listener& listener, int connections_max) noexcept {
       return;
     } else if (errno == ENOBUFS || errno == ENOMEM) {
       return pause();
-    }  // else the connection was aborted meanwhile: the next one
+    }  // aborted meanwhile: try the next connection
   }
 }
 
@@ -132,9 +134,9 @@ void Acceptor::accept_one(int socket, const PeerAddress& peer, Handler& handler)
   });
 }
 
-// No descriptor is left: the spare one serves to take a connection and close it.
+// No descriptor is left: gives up the spare one to accept a connection and close it.
 void Acceptor::shed(int listener) noexcept {
-  // Not one line for each: a flood of connections would become a flood of lines.
+  // One line per second at most: a flood of connections must not flood the log.
   ++turned_away_;
   if (const std::int64_t now = runtime::now_ns(); now - told_of_it_ns_ >= 1'000'000'000) {
     shared_.log.write(Severity::warning, "descriptors_exhausted",
@@ -149,7 +151,7 @@ void Acceptor::shed(int listener) noexcept {
   if (spare_ < 0) pause();
 }
 
-// The listeners stay readable while the system lacks something: do not spin meanwhile.
+// The listeners stay readable while the system lacks resources: sleeps instead of spinning.
 void Acceptor::pause() noexcept {
   pollfd stop{stop_event_, POLLIN, 0};
   ::poll(&stop, 1, pause_ms);

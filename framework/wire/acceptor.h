@@ -1,6 +1,7 @@
 // Acceptor: the one Thread that accepts for all listeners and hands each socket to the loop with
-// the fewest seats taken. It keeps a spare descriptor: when the process has no more, the spare is
-// given up to accept and close one connection, so that clients are turned away instead of waiting.
+// the fewest seats taken. It keeps a spare descriptor: when the process runs out of descriptors,
+// the spare one is given up to accept and close one connection, so that clients are refused instead
+// of waiting.
 //
 // Owned by the Server; start() and stop() are for its owner's Thread.
 #pragma once
@@ -25,7 +26,7 @@ class Acceptor {
   Acceptor(const Acceptor&) = delete;
   Acceptor& operator=(const Acceptor&) = delete;
 
-  // Binds and listens, or says what went wrong. One that was bound without a handler is given it.
+  // Binds and listens, or returns an error. A listener that was bound without a handler gets it.
   Result<ListenerAddress, std::string> listen(const ListenerSettings& settings);
   void start();
   void stop() noexcept;  // closes the listeners
@@ -50,8 +51,8 @@ class Acceptor {
   std::thread thread_;
   int stop_event_ = -1;
   int spare_ = -1;
-  std::uint64_t turned_away_ = 0;   // since the last line about it
-  std::int64_t told_of_it_ns_ = 0;  // when that was
+  std::uint64_t turned_away_ = 0;   // since the last log line about them
+  std::int64_t told_of_it_ns_ = 0;  // time of that line
 };
 
 }  // namespace turnpike::wire

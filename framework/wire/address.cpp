@@ -64,7 +64,8 @@ Reach reach_of_v6(const in6_addr& address) noexcept {
     std::memcpy(&embedded, address.s6_addr + 12, 4);
     return reach_of_v4(ntohl(embedded)) == Reach::never ? Reach::never : Reach::nearby;
   }
-  // Global unicast is 2000::/3; all else (loopback, unique local, link-local, NAT64) is near.
+  // Global unicast is 2000::/3; all other addresses (loopback, unique local, link-local, NAT64) are
+  // nearby.
   if ((address.s6_addr[0] & 0xE0) != 0x20) return Reach::nearby;
   const bool is_special = begins_with(address, {0x20, 0x01, 0x0D, 0xB8}) ||  // documentation
                           begins_with(address, {0x20, 0x02}) ||              // 6to4

@@ -1,5 +1,4 @@
-// view(): text of Boost.Beast's parsers as the rest of the code takes it. Private to wire/; any
-// Thread.
+// view(): converts text of Boost.Beast's parsers to string_view. Private to wire/; any Thread.
 #pragma once
 
 #include <string_view>

@@ -25,13 +25,13 @@ using runtime::Deadline;
 using runtime::Wake;
 
 constexpr std::size_t input_bytes_large = 64 * 1024;
-// Method, version and the names and numbers of the wire's own fields.
+// Method, version and the wire's own fields with their values.
 constexpr std::size_t fixed_request_bytes_max = 256;
 constexpr int interim_replies_max = 16;
 constexpr std::uint32_t resolver_threads = 2;
 constexpr std::uint32_t resolver_queued_max = 256;
 
-// These fields are the wire's own; those that a plugin gives are dropped.
+// Fields that the wire writes itself; a plugin's fields of these names are dropped.
 bool is_own_request_field(std::string_view name) noexcept {
   switch (name.size()) {
     case 2:
@@ -59,7 +59,7 @@ bool is_own_request_field(std::string_view name) noexcept {
 
 class HttpClient;
 
-// One call, from the origin to the last byte of the reply.
+// One call, from the connection to the last byte of the reply.
 class OutboundCall {
  public:
   OutboundCall(HttpClient& client, OriginPool& pool, Origin& origin, const HttpOptions& options,
@@ -94,10 +94,10 @@ class OutboundCall {
   const Patience patience_;
   std::unique_ptr<UpstreamConnection> connection_;
   std::uint64_t reply_bytes_max_ = 0;
-  std::size_t begin_ = 0;  // the unread bytes of the connection's input
+  std::size_t begin_ = 0;  // range of unread bytes in the connection's input
   std::size_t end_ = 0;
-  bool is_begun_ = false;  // a byte of the request may have left
-  bool is_whole_ = false;  // all of them have
+  bool is_begun_ = false;  // a byte of the request may have been sent
+  bool is_whole_ = false;  // the whole request was sent
   bool is_reusable_ = false;
 };
 
@@ -134,7 +134,7 @@ class HttpClient final : public Client {
     for (std::size_t at = 0; at < pools_.size(); ++at) done.acquire(Deadline::never());
   }
 
-  // May wait for the blocking pool; a plain Thread may block itself.
+  // Fibers wait for the blocking pool; a plain Thread may block itself.
   Result<std::vector<Address>> resolve_name(const Origin& origin, Deadline deadline);
 
   [[nodiscard]] const ClientSettings& settings() const noexcept { return settings_; }
@@ -145,7 +145,7 @@ class HttpClient final : public Client {
   runtime::Runtime& runtime_;
   TlsContext tls_;
   runtime::PoolUser resolver_;
-  std::vector<std::unique_ptr<OriginPool>> pools_;  // by the loop's index
+  std::vector<std::unique_ptr<OriginPool>> pools_;  // indexed by loop
   std::unique_ptr<OriginPool> shared_pool_;
   std::atomic<bool> is_stopped_{false};
 };
@@ -277,7 +277,7 @@ Done OutboundCall::run_seated(const HttpRequest& request, std::string_view targe
   return received;
 }
 
-// Kept for a short while per origin; one call asks, the others wait for its answer.
+// Cached for a short time per origin; one call resolves, the others wait for its answer.
 Result<std::vector<Address>> OutboundCall::addresses(const Patience& brief) {
   if (origin_.literal) return std::vector<Address>{*origin_.literal};
   const runtime::MutexLock lock(origin_.resolving, brief.deadline());
@@ -295,11 +295,11 @@ Result<std::vector<Address>> OutboundCall::addresses(const Patience& brief) {
   return origin_.addresses;
 }
 
-// Within the connect timeout, from the resolution of the name to the end of the handshake.
+// The connect timeout covers everything from resolving the name to the end of the handshake.
 Done OutboundCall::open() {
   const Patience brief{patience_.call, Deadline::after_ms(options_.connect_timeout_ms)};
   Done done = connect(brief);
-  // Only the call's own deadline is a timeout of the call.
+  // Only the call's own deadline counts as a timeout of the call.
   if (!done.ok() && done.error().kind == FailureKind::timeout && !patience_.deadline().passed()) {
     done.error().kind = FailureKind::transport;
   }
@@ -315,7 +315,8 @@ Done OutboundCall::connect(const Patience& brief) {
                       "its address is private, loopback or otherwise not public, which is refused "
                       "without allow_private_addresses");
   for (std::size_t at = 0; at < found->size(); ++at) {
-    // An even share of what is left, so that one silent address does not use it up.
+    // Each address gets an even share of the remaining time, so that one silent address cannot use
+    // it up.
     const std::int64_t now = runtime::now_ns();
     const std::int64_t left = brief.at_most.ns - now;
     const auto shares = static_cast<std::int64_t>(found->size() - at);
@@ -373,7 +374,7 @@ Done OutboundCall::send(const HttpRequest& request, std::string_view target) {
     body = {};
   }
   const Io io = connection_->send(connection_->output, body, patience_, is_begun_, is_whole_);
-  // An upstream that answered and closed before it read everything has still answered.
+  // An upstream that answered and closed before reading the whole request has still answered.
   if (io == Io::done || (io == Io::broken && is_begun_)) return Unit{};
   return failure_of(io, "sending");
 }
@@ -404,7 +405,7 @@ Io OutboundCall::receive_more() {
   return io;
 }
 
-// The head of the final reply; interim ones are read past.
+// Receives the head of the final reply; interim replies are skipped.
 Done OutboundCall::receive_head(std::optional<ReplyParser>& parser) {
   const std::uint32_t head_bytes_max = client_.settings().reply_header_bytes_max;
   for (int interim = 0; interim <= interim_replies_max; ++interim) {
@@ -440,7 +441,7 @@ Done OutboundCall::receive_reply(HttpSink& sink) {
   }
   Done body = is_chunked ? receive_chunked(*parser, sink) : receive_sized(sink, length);
   if (!body) return body;
-  // Bytes past the reply belong to nobody: such a connection is not used again.
+  // Unexpected bytes after the reply make the connection unusable for another request.
   is_reusable_ = is_whole_ && begin_ == end_ && parser->keeps_alive();
   return body;
 }

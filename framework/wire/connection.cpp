@@ -14,8 +14,8 @@ namespace {
 using runtime::Deadline;
 using runtime::Wake;
 
-// After a last reply, what the client still sends is read away for so long and so much: a close
-// with unread bytes would reset the connection and could take the reply with it.
+// After the last reply, remaining input is read and dropped for this long and up to this size: a
+// close with unread bytes would reset the connection and might lose the reply.
 constexpr std::int64_t linger_ms = 1'000;
 constexpr std::uint64_t linger_bytes_max = 1024 * 1024;
 
@@ -71,7 +71,7 @@ void Connection::start() noexcept {
   }
 }
 
-// Reads at once, outside of a fiber: most often the whole request is there, and the end of an idle
+// Reads at once, outside of a fiber: usually the whole request has arrived, and the end of an idle
 // connection needs no fiber.
 void Connection::on_readable() noexcept {
   std::unique_ptr<Session> session = home_.take_session();
@@ -130,7 +130,7 @@ void Connection::linger() noexcept {
   }
 }
 
-// The timer is armed once and looks again: cheaper than arming it for each request.
+// The timer is armed once and re-checks the deadline: cheaper than arming it for each request.
 void Connection::on_timer(void* object) noexcept {
   auto& connection = *static_cast<Connection*>(object);
   const std::int64_t timeout_ns =
@@ -145,7 +145,7 @@ void Connection::on_timer(void* object) noexcept {
   delete &connection;
 }
 
-// A request that has arrived unnoticed is served (and answered with `Connection: close`).
+// A request that arrived but was not noticed yet is served (with `Connection: close`).
 void Connection::close_if_idle() noexcept {
   if (session_ != nullptr) return;
   char byte = 0;

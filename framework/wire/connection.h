@@ -1,6 +1,6 @@
-// Connection: one client's socket. Idle it is this object and nothing else: no fiber, no buffer.
-// When bytes arrive it takes a Session and a fiber, which serve what has come, and then gives both
-// back. It destroys itself when it closes.
+// Connection: one client's socket. While idle it is this object only: no fiber, no buffer. When
+// bytes arrive it takes a Session and a fiber, which serve the requests, and then returns both. It
+// destroys itself when it closes.
 //
 // Belongs to one loop, whose Thread alone may use it.
 #pragma once

@@ -1,5 +1,5 @@
-// Small pieces of the grammar that requests and replies share. Pure functions; safe on any Thread,
-// no allocation.
+// Grammar functions that requests and replies share. Pure functions; safe on any Thread, no
+// allocation.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ enum class Coding : std::uint8_t { chunked, unknown, malformed };
 // The value of a Transfer-Encoding field. Only `chunked`, once and alone, is supported.
 Coding judge_transfer_coding(std::string_view value) noexcept;
 
-// ASCII letters without regard to case.
+// Compares ASCII letters without case.
 bool same_text(std::string_view left, std::string_view right) noexcept;
 
 }  // namespace turnpike::wire

@@ -1,7 +1,7 @@
-// HeadWriter: appends the head of a message to a string whose room is made once: a head has dozens
-// of pieces, and growing for each takes longer than copying it.
+// HeadWriter: appends the head of a message to a string that is enlarged once: a head has dozens of
+// pieces, and growing for each would take longer than copying it.
 //
-// Lives on a stack for the time of the writing. Header-only.
+// Lives on a stack while the head is written. Header-only.
 #pragma once
 
 #include <cassert>
@@ -15,7 +15,7 @@ namespace turnpike::wire {
 
 class HeadWriter {
  public:
-  // REQUIRES: no more than `bytes_max` are put.
+  // REQUIRES: at most `bytes_max` bytes are appended.
   HeadWriter(std::string& out, std::size_t bytes_max) : out_(out) {
     const std::size_t begin = out.size();
     out.resize(begin + bytes_max);
@@ -37,7 +37,7 @@ class HeadWriter {
   HeadWriter& put_field(std::string_view name, std::string_view value) noexcept {
     return put(name).put(": ").put(value).put("\r\n");
   }
-  // Gives back the room that is left. Nothing is put after it.
+  // Trims the unused space. Nothing may be appended afterwards.
   void finish() { out_.resize(out_.size() - left()); }
 
  private:

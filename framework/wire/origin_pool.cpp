@@ -53,7 +53,7 @@ void OriginPool::leave(Origin& origin) noexcept {
   origin.last_used_ns = now_ns();
 }
 
-// The unused origin that was used longest ago gives way.
+// Evicts the unused origin that was used longest ago.
 bool OriginPool::evict_one() noexcept {
   auto oldest = origins_.end();
   for (auto entry = origins_.begin(); entry != origins_.end(); ++entry) {
@@ -118,7 +118,7 @@ void OriginPool::on_timer(void* object) noexcept {
   pool.close_old(now);
   const bool has_idle = std::any_of(pool.origins_.begin(), pool.origins_.end(),
                                     [](const auto& entry) { return !entry.second->idle.empty(); });
-  // A connection lives at most half of the limit longer than it should.
+  // A connection then lives at most half of the limit too long.
   if (has_idle) {
     pool.timer_->arm(Deadline{now + std::int64_t{pool.bounds_.idle_connection_ms} * 500'000});
   }

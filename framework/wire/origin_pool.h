@@ -1,6 +1,6 @@
-// OriginPool: the upstream connections of one loop, by origin: idle ones to use again, and the cap
-// on how many are open. The one that all plain Threads share is the same with a lock, which is
-// never held across a wait.
+// OriginPool: the upstream connections of one loop, by origin: idle ones to reuse, and the cap on
+// open ones. The pool that all plain Threads share is the same with a lock, which is never held
+// across a wait.
 //
 // Owned by the Client; a loop's pool is used by its Thread only, the shared one by plain Threads.
 #pragma once
@@ -21,7 +21,7 @@
 
 namespace turnpike::wire {
 
-// The key of a pooled connection: a request uses one whose key is equal.
+// The key of a pooled connection: a request reuses one with an equal key.
 struct OriginKey {
   std::string_view authority;
   std::uint32_t connections_max;
@@ -49,14 +49,14 @@ struct Origin {
   const std::uint32_t connections_max;
   const bool is_tls;
   const bool allows_private;
-  const std::optional<Address> literal;  // the host is an address
+  const std::optional<Address> literal;  // set if the host is an IP address
 
-  runtime::Semaphore seats;  // calls that hold a connection, or open one
-  std::uint32_t calls = 0;   // that use this object, the waiting ones included
+  runtime::Semaphore seats;  // for calls that hold or open a connection
+  std::uint32_t calls = 0;   // calls that use this object, including waiting ones
   std::int64_t last_used_ns = 0;
-  std::vector<std::unique_ptr<UpstreamConnection>> idle;  // the last one rested last
+  std::vector<std::unique_ptr<UpstreamConnection>> idle;  // most recently used last
 
-  runtime::Mutex resolving;  // guards the two below
+  runtime::Mutex resolving;  // guards the two members below
   std::vector<Address> addresses;
   std::int64_t addresses_until_ns = 0;
 };
@@ -74,18 +74,19 @@ class OriginPool {
   OriginPool(const OriginPool&) = delete;
   OriginPool& operator=(const OriginPool&) = delete;
 
-  // The origin, for the time of a call; leave() ends it. Null when there are too many origins.
+  // The origin, for the duration of a call, which ends with leave(). Null when there are too many
+  // origins.
   Origin* enter(const OriginKey& key, std::string_view host, std::uint16_t port);
   void leave(Origin& origin) noexcept;
 
   // An idle connection that seems alive, or null.
   std::unique_ptr<UpstreamConnection> take(Origin& origin) noexcept;
-  // Room for one more: closes the idle connection that rested longest when there are that many.
+  // Closes the longest idle connection if there are as many as the cap.
   void make_room(Origin& origin) noexcept;
   void give_back(std::unique_ptr<UpstreamConnection> connection) noexcept;
-  // By the connection itself, when its idleness ended badly.
+  // Called by a connection that was closed or broken while idle.
   void remove_idle(UpstreamConnection& connection) noexcept;
-  // Closes all that is idle and keeps nothing from now on.
+  // Closes all idle connections and keeps none from now on.
   void clear() noexcept;
 
  private:
@@ -93,7 +94,7 @@ class OriginPool {
   void close_old(std::int64_t now_ns) noexcept;
   bool evict_one() noexcept;
   [[nodiscard]] std::unique_lock<std::mutex> guard() noexcept;
-  // On a loop the beginning of its turn is close enough, and saves asking the clock.
+  // On a loop the start of its turn is precise enough, and saves a clock read.
   [[nodiscard]] std::int64_t now_ns() const noexcept {
     return loop_ == nullptr ? runtime::now_ns() : loop_->turn_ns();
   }
@@ -102,7 +103,7 @@ class OriginPool {
   runtime::Loop* const loop_;
   std::mutex mutex_;
   bool is_cleared_ = false;
-  std::unordered_multimap<std::size_t, std::unique_ptr<Origin>> origins_;  // by hash_of() the key
+  std::unordered_multimap<std::size_t, std::unique_ptr<Origin>> origins_;  // by hash of the key
   std::optional<runtime::Timer> timer_;
 };
 

@@ -12,10 +12,10 @@
 namespace turnpike::wire {
 namespace {
 
-// Status line, the names of the wire's own fields, the longest reason and numbers.
+// Status line, names of the wire's own fields, the longest reason phrase and numbers.
 constexpr std::size_t fixed_reply_bytes_max = 256;
 
-// The fields that say how the message ends or how the connection goes on are the wire's own.
+// Fields on message framing and connection handling are the wire's own.
 bool is_own_reply_field(std::string_view name) noexcept {
   switch (name.size()) {
     case 4:
@@ -118,7 +118,7 @@ std::string_view reason_of(int status) noexcept {
     case 505:
       return "HTTP Version Not Supported";
     default:
-      return "";  // the phrase is for people and may be empty (RFC 9112 section 4)
+      return "";  // reason phrases are optional (RFC 9112 section 4)
   }
 }
 

@@ -1,8 +1,8 @@
-// ReplyParser: one HTTP/1.1 reply of an upstream, from bytes to views, by the same library as
-// RequestParser and as strictly: repeated lengths, unknown transfer codings and folded lines make
-// it a contract failure, and so does a body whose end only the closing of the connection tells.
+// ReplyParser: parses one HTTP/1.1 reply of an upstream into views, with the same library as
+// RequestParser and as strictly: repeated lengths, unknown transfer codings and folded lines are
+// contract failures, and so is a body that ends only by closing the connection.
 //
-// Owned by the call that reads the reply; made anew for each. One Thread at a time.
+// Owned by the call that reads the reply; a new one for each reply. One Thread at a time.
 #pragma once
 
 #include <boost/beast/http/basic_parser.hpp>
@@ -23,20 +23,21 @@ class ReplyParser final : private boost::beast::http::basic_parser<false> {
 
   // Works like RequestParser::parse_head(). An interim reply (1xx) is complete with its head.
   ParseStep parse_head(const char* data, std::size_t size);
-  // After `refused`; a literal.
+  // Valid after `refused`; a literal.
   [[nodiscard]] const char* problem() const noexcept { return problem_; }
   [[nodiscard]] bool is_too_large() const noexcept { return is_too_large_; }
 
-  // After `complete`.
+  // Valid after `complete`.
   [[nodiscard]] int status() const noexcept { return status_; }
   [[nodiscard]] std::size_t head_bytes() const noexcept { return parsed_; }
   [[nodiscard]] bool is_chunked() const { return is_chunked_; }
   [[nodiscard]] std::uint64_t body_length() const noexcept { return body_length_; }
   [[nodiscard]] bool keeps_alive() const { return keep_alive(); }
 
-  // Decodes a chunked body: gives the content in `bytes` to the sink, says in `taken` how much was
-  // used. Refused when the content passes `content_max` (is_too_large()), is malformed or is
-  // mostly framing (limits::chunked_bytes_max); also when the sink stops (is_stopped()).
+  // Decodes a chunked body: passes the content in `bytes` to the sink and sets `taken` to the
+  // number of bytes used. Refused when the content exceeds `content_max` (is_too_large()), is
+  // malformed or is mostly framing (limits::chunked_bytes_max); also when the sink stops
+  // (is_stopped()).
   ParseStep parse_chunks(std::string_view bytes, std::size_t& taken, HttpSink& sink,
                          std::uint64_t content_max);
   [[nodiscard]] bool is_stopped() const noexcept { return is_stopped_; }
@@ -79,7 +80,7 @@ class ReplyParser final : private boost::beast::http::basic_parser<false> {
   HttpSink* sink_ = nullptr;
   std::uint64_t content_bytes_ = 0;
   std::uint64_t content_max_ = 0;
-  std::uint64_t chunked_bytes_ = 0;  // taken of the body, framing included
+  std::uint64_t chunked_bytes_ = 0;  // consumed bytes of the body, including framing
 };
 
 }  // namespace turnpike::wire

@@ -14,13 +14,13 @@ namespace http = boost::beast::http;
 using base::ErrorCode;
 
 constexpr std::size_t method_bytes_max = 32;
-// What an absolute-form target may hold besides path and query.
+// Maximum of the other parts of an absolute-form target than path and query.
 constexpr std::size_t authority_bytes_max = 8 + 255 + 6;
 
 // " HTTP/1.1\r\n"
 constexpr std::size_t version_bytes = 11;
 
-// Does the request line end in a well-formed version that is just not ours?
+// True if the request line ends in a well-formed but unsupported version.
 bool names_another_version(std::string_view bytes) noexcept {
   const std::string_view line = bytes.substr(0, bytes.find('\r') + 1);
   const std::size_t at = line.find(" HTTP/");
@@ -70,7 +70,7 @@ void RequestParser::refuse(ErrorCode code, const char* problem, BeastError& erro
   error = http::error::bad_field;
 }
 
-// The buffer may have grown: all views move with it.
+// The buffer may have been reallocated: all views move with it.
 void RequestParser::follow(const char* data) noexcept {
   if (data_ == data) return;
   if (data_ != nullptr) {
@@ -99,7 +99,7 @@ ParseStep RequestParser::parse_head(const char* data, std::size_t size) {
   BeastError error;
   parsed_ += put({data + parsed_, size - parsed_}, error);
   const bool is_unfinished = error == http::error::need_more || (!error && !is_head_complete_);
-  // A request line over Beast's one limit is over one of ours, and that one is to be named.
+  // A request line over Beast's single limit exceeds one of ours, and the error must name that one.
   const bool is_long_line = error == http::error::header_limit && line_end_ == 0;
   if (is_unfinished || is_long_line) return unfinished(size);
   if (error) return refused(error);
@@ -115,7 +115,7 @@ ParseStep RequestParser::refused(const BeastError& error) noexcept {
   is_refused_ = true;
   refusal_ = {ErrorCode::request_malformed, problem_of(error)};
   if (error == http::error::bad_content_length && has_coding_) {
-    refusal_.problem = "Content-Length stands beside Transfer-Encoding.";  // whatever it says
+    refusal_.problem = "Content-Length stands beside Transfer-Encoding.";  // whatever its value
   } else if (error == http::error::header_limit) {
     refusal_ = {ErrorCode::request_headers_too_large, "The header fields are too long."};
   } else if (error == http::error::bad_version &&
@@ -125,7 +125,7 @@ ParseStep RequestParser::refused(const BeastError& error) noexcept {
   return ParseStep::refused;
 }
 
-// Bounds that a head which is still coming has passed already.
+// Checks the bounds that an incomplete head has already exceeded.
 ParseStep RequestParser::unfinished(std::size_t size) noexcept {
   BeastError error;
   if (line_end_ != 0) {
@@ -190,7 +190,7 @@ void RequestParser::on_field_impl(http::field known, Text field_name, Text field
   if (is_head_complete_) return;  // a trailer: dropped
   const std::string_view name = view(field_name);
   const std::string_view value = view(field_value);
-  // A folded value stands in Beast's own buffer, or after a line break (RFC 9112 section 5.2).
+  // A folded value is in Beast's own buffer, or after a line break (RFC 9112 section 5.2).
   const char* const after_colon = name.data() + name.size() + 1;
   if (value.data() < after_colon || value.data() > data_ + size_ ||
       std::memchr(after_colon, '\r', static_cast<std::size_t>(value.data() - after_colon))) {
@@ -207,7 +207,7 @@ void RequestParser::on_field_impl(http::field known, Text field_name, Text field
       }
       break;
     case http::field::content_length:
-      // Equal repeats are refused as well: two readers may disagree on which one counts.
+      // Equal repetitions are refused too: two readers may disagree on which one counts.
       if (has_length_ || value.find(',') != std::string_view::npos) {
         refuse(ErrorCode::request_malformed, "Content-Length is given twice.", error);
       }

@@ -1,10 +1,10 @@
-// RequestParser: one HTTP/1.1 request, from bytes to views and back to no bytes (RFC 9112). Chosen
-// library: the sans-I/O parser of Boost.Beast; it does no input or output, copies nothing and
-// refuses both lengths at once, differing lengths, signed lengths, bare LF and a blank before the
-// colon. What it lets pass and we do not: a final transfer coding other than chunked, repeated
-// lengths, folded lines, HTTP/1.0 with a transfer coding, requests without one Host.
+// RequestParser: parses one HTTP/1.1 request into views (RFC 9112). Chosen library: the sans-I/O
+// parser of Boost.Beast; it does no input or output, copies nothing and refuses Content-Length
+// together with Transfer-Encoding, differing lengths, signed lengths, bare LF and a blank before
+// the colon. This class additionally refuses: a final transfer coding other than chunked, repeated
+// lengths, folded lines, HTTP/1.0 with a transfer coding, requests without exactly one Host.
 //
-// Owned by the session that reads the request; made anew for each. One Thread at a time.
+// Owned by the session that reads the request; a new one for each request. One Thread at a time.
 #pragma once
 
 #include <boost/beast/http/basic_parser.hpp>
@@ -24,12 +24,12 @@ namespace turnpike::wire {
 struct HeadBounds {
   std::uint32_t path_bytes_max;
   std::uint32_t query_bytes_max;
-  std::uint32_t header_bytes_max;  // all lines after the request line, the empty one included
+  std::uint32_t header_bytes_max;  // all lines after the request line, including the empty one
   std::uint32_t header_fields_max;
 };
 
-// An unfinished chunked body has at least "0 CRLF CRLF" to come. Beast asserts that much when it
-// looks at a last chunk for the second time, so it is not asked with less.
+// An unfinished chunked body has at least "0 CRLF CRLF" left. Beast asserts this when it examines a
+// last chunk for the second time, so it is not called with fewer bytes.
 inline constexpr std::size_t chunked_rest_bytes_min = 5;
 
 enum class ParseStep : std::uint8_t { need_more, complete, refused };
@@ -46,21 +46,21 @@ class RequestParser final : private boost::beast::http::basic_parser<true> {
   RequestParser(const HeadBounds& bounds, std::vector<HeaderField>& fields);
   ~RequestParser() = default;
 
-  // `data` is all that arrived since the first byte of the request. It may have moved since the
-  // last call: the views then move with it. Not to be called again after `complete`.
+  // `data` is everything since the first byte of the request. If it has moved since the last call,
+  // the views move with it. Not to be called again after `complete`.
   ParseStep parse_head(const char* data, std::size_t size);
   [[nodiscard]] const Refusal& refusal() const noexcept { return refusal_; }
 
-  // The most that a head may take within the bounds, and a little more.
+  // The maximum size of a head within the bounds, rounded up a little.
   static std::size_t head_bytes_max(const HeadBounds& bounds) noexcept;
 
-  // After `complete`; after `refused` what had been read by then.
+  // Valid after `complete`; after `refused`, the parts read by then.
   [[nodiscard]] std::string_view method() const noexcept { return method_; }
   [[nodiscard]] const Target& target() const noexcept { return target_; }
   [[nodiscard]] int version_minor() const noexcept { return version_minor_; }
   [[nodiscard]] std::size_t head_bytes() const noexcept { return parsed_; }
 
-  // After `complete`.
+  // Valid after `complete`.
   [[nodiscard]] bool is_chunked() const { return chunked(); }
   [[nodiscard]] std::uint64_t body_length() const {
     const auto length = content_length();
@@ -69,10 +69,10 @@ class RequestParser final : private boost::beast::http::basic_parser<true> {
   [[nodiscard]] bool expects_continue() const noexcept { return expects_continue_; }
   [[nodiscard]] bool keeps_alive() const { return keep_alive(); }
 
-  // Decodes a chunked body: takes what it can of `bytes`, says how much in `taken`, and appends the
-  // content to `content` (null: it is dropped). Refused when the content passes `content_max`, when
-  // one chunk line or the trailers take more than `chunk_line_bytes_max`, or when all of them make
-  // the body longer than limits::chunked_bytes_max.
+  // Decodes a chunked body: consumes as much of `bytes` as possible, sets `taken` to that number,
+  // and appends the content to `content` (null: dropped). Refused when the content exceeds
+  // `content_max`, when one chunk line or the trailers exceed `chunk_line_bytes_max`, or when all
+  // of them make the body longer than limits::chunked_bytes_max.
   ParseStep parse_chunks(std::string_view bytes, std::size_t& taken, std::string* content,
                          std::uint64_t content_max);
   static constexpr std::size_t chunk_line_bytes_max = 8 * 1024;
@@ -106,7 +106,7 @@ class RequestParser final : private boost::beast::http::basic_parser<true> {
   const char* data_ = nullptr;
   std::size_t size_ = 0;
   std::size_t parsed_ = 0;
-  std::size_t line_end_ = 0;  // 0: the request line is not complete
+  std::size_t line_end_ = 0;  // 0: the request line is not complete yet
   std::string_view method_;
   Target target_;
   int version_minor_ = 1;
@@ -120,7 +120,7 @@ class RequestParser final : private boost::beast::http::basic_parser<true> {
   std::string* content_ = nullptr;
   std::uint64_t content_bytes_ = 0;
   std::uint64_t content_max_ = 0;
-  std::uint64_t chunked_bytes_ = 0;  // taken of the body, framing included
+  std::uint64_t chunked_bytes_ = 0;  // consumed bytes of the body, including framing
 };
 
 }  // namespace turnpike::wire

@@ -1,5 +1,5 @@
-// send_pieces(): one send of what is left of a message that lies in pieces. Header-only; any
-// Thread.
+// send_pieces(): sends the rest of a message that consists of several buffers in one call.
+// Header-only; any Thread.
 #pragma once
 
 #include <sys/socket.h>
@@ -9,11 +9,11 @@
 
 namespace turnpike::wire {
 
-// Calls sendmsg(2) without waiting, and removes the bytes that were sent from the pieces.
+// Calls sendmsg(2) without waiting, and removes the sent bytes from the pieces.
 inline ssize_t send_pieces(int socket, iovec*& pieces, int& count) noexcept {
   constexpr int flags = MSG_NOSIGNAL | MSG_DONTWAIT;
   ssize_t sent = 0;
-  if (count == 1) {  // the usual case has the cheaper call
+  if (count == 1) {  // send(2) is cheaper for the usual case
     sent = ::send(socket, pieces->iov_base, pieces->iov_len, flags);
   } else {
     msghdr message{};

@@ -50,8 +50,8 @@ class LoopServer final : public Server {
     on_every_loop(&ServerLoop::close_idle, runtime::Deadline::after_ms(loop_answer_ms));
     if (shared_.connections.load() == 0) shared_.all_closed.set();
     if (shared_.all_closed.wait(deadline) == runtime::Wake::ready) return true;
-    // A connection that has its last reply is not cut off, only given less time. The order of the
-    // two questions matters: a connection that closes in between counts as such a one.
+    // A connection that has sent its last reply is not aborted, only given less time. The order of
+    // the two loads matters: a connection that closes in between must count as lingering.
     const std::uint64_t lingering = shared_.lingering.load();
     const bool is_whole = shared_.connections.load() <= lingering;
     on_every_loop(&ServerLoop::break_off, runtime::Deadline{0});
@@ -59,7 +59,7 @@ class LoopServer final : public Server {
   }
 
   bool close(runtime::Deadline give_up) override {
-    // A loop does what it is given in order: when it answers, it has done all that drain() gave it.
+    // A loop executes posts in order: when it answers, it has executed all posts of drain().
     return shared_.all_closed.wait(give_up) == runtime::Wake::ready &&
            on_every_loop(&ServerLoop::close_idle, give_up);
   }
@@ -69,7 +69,7 @@ class LoopServer final : public Server {
   }
 
  private:
-  // Whether all have done it by the deadline; the others do it once they turn again.
+  // True if all loops have executed it by the deadline; the others execute it when they turn again.
   bool on_every_loop(void (ServerLoop::*function)() noexcept, runtime::Deadline deadline) {
     const auto done = std::make_shared<runtime::Semaphore>(0);
     for (const auto& loop : loops_) {

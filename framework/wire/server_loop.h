@@ -1,6 +1,6 @@
-// ServerLoop: what the server keeps on one loop: its connections, the sessions that wait to be used
-// again, the date. Owned by the Server, used by its loop's Thread only; the flags and counters of
-// ServerShared are for any Thread.
+// ServerLoop: the server's state on one loop: its connections, pooled sessions, the date. Owned by
+// the Server, used by its loop's Thread only; the flags and counters of ServerShared are for any
+// Thread.
 #pragma once
 
 #include <netinet/in.h>
@@ -21,7 +21,7 @@ namespace turnpike::wire {
 class Connection;
 class Session;
 
-// The address of the peer, in the form in which accept(2) gives it.
+// The peer's address, as accept(2) returns it.
 union PeerAddress {
   sockaddr any;
   sockaddr_in v4;
@@ -38,7 +38,7 @@ struct ServerShared {
   std::atomic<std::uint32_t> overloaded{0};  // connections that only get their 503
   std::atomic<std::uint64_t> lingering{0};   // connections that have sent their last reply
   std::atomic<bool> is_draining{false};
-  runtime::Event all_closed;  // while draining
+  runtime::Event all_closed;  // set while draining
 };
 
 class ServerLoop {
@@ -59,7 +59,7 @@ class ServerLoop {
   void unlink(Connection& connection) noexcept;
   // Closes the connections that are idle.
   void close_idle() noexcept;
-  // Ends all others, too: their sockets are shut down, their fibers cancelled.
+  // Aborts all other connections: shuts their sockets down and cancels their fibers.
   void break_off() noexcept;
 
  private:

@@ -103,14 +103,15 @@ Session::After Session::run() noexcept {
   }
 }
 
-// Some clients send an empty line behind a body, or a request that they said would not come.
+// Some clients send an empty line after a body, or a request after announcing the close.
 bool Session::has_unread_bytes() const noexcept {
   int bytes = 0;
   return ::ioctl(connection_->socket(), FIONREAD, &bytes) == 0 && bytes > 0;
 }
 
-// Cancelled by somebody else than the client: it will wait for nothing again, so it serves no other
-// request. (Of a client that half-closed, what came before is still answered.)
+// True if something other than the client's leaving cancelled the fiber: its waits all fail, so it
+// can serve no further request. (Requests that a half-closed client sent before are still
+// answered.)
 bool Session::is_fiber_spent() const noexcept { return runtime::cancelled() && !client_gone(); }
 
 Session::After Session::run_overloaded() noexcept {
@@ -119,7 +120,7 @@ Session::After Session::run_overloaded() noexcept {
   return After::linger;
 }
 
-// One request, from the complete head to the drained body.
+// Serves one request, from the complete head to the drained body.
 void Session::serve() noexcept {
   is_head_request_ = method_ == "HEAD";
   try {
@@ -164,13 +165,13 @@ std::uint64_t Session::peer_network() const noexcept {
   if (peer.any.sa_family != AF_INET6) return 0;
   const in6_addr& address = peer.v6.sin6_addr;
   std::uint64_t network = 0;
-  // An IPv4 client of a listener for both has its address in the last four bytes.
+  // An IPv4 client of a dual-stack listener has its address in the last four bytes.
   const bool is_mapped = IN6_IS_ADDR_V4MAPPED(&address);
   std::memcpy(&network, address.s6_addr + (is_mapped ? 12 : 0), is_mapped ? 4 : 8);
   return network;
 }
 
-// By hand, since it is done for each request: inet_ntop and printf take longer than its parsing.
+// Hand-written, since it runs for each request: inet_ntop and printf take longer than parsing it.
 void Session::write_peer() noexcept {
   const PeerAddress& peer = connection_->peer();
   char* at = peer_text_;
@@ -205,7 +206,7 @@ bool Session::broken() noexcept {
 
 void Session::cut() noexcept { broken(); }
 
-// A peer who is always ready never makes this fiber wait, so it gives the others their turn.
+// A peer that is always ready never makes this fiber wait, so it yields to the other fibers.
 void Session::take_turns(std::size_t moved_bytes) noexcept {
   moved_since_yield_ += moved_bytes;
   if (moved_since_yield_ < bytes_per_turn) return;
@@ -217,15 +218,15 @@ Persistence Session::persistence() noexcept {
   if (is_refusing_ || !keeps_alive_ || !can_drain() || is_fiber_spent() ||
       connection_->home().shared().is_draining.load(std::memory_order_relaxed)) {
     closes_ = true;
-    // Closing with unread bytes resets the connection and loses the reply. A client that could not
-    // know that this reply is the last one may have sent its next request already.
+    // Closing with unread bytes resets the connection and may lose the reply. A client that could
+    // not know that this reply is the last one may have sent its next request already.
     lingers_ = is_refusing_ || keeps_alive_ || !can_drain() || body_state_ == Body::unread;
     return Persistence::close;
   }
   return version_minor_ == 0 ? Persistence::keep_alive : Persistence::implied;
 }
 
-// Puts the head into output_; false when the fields are bad.
+// Writes the head into output_; false when a field is invalid.
 bool Session::put_head(int status, Headers headers, ReplyFraming framing) {
   be_patient();
   framing.persistence = persistence();
@@ -272,7 +273,7 @@ bool Session::begin(int status, Headers headers, std::optional<std::uint64_t> le
       framing.is_chunked = !length;
     }
     if (!put_head(status, headers, framing)) return false;
-    if (has_no_body(status)) is_head_request_ = true;  // whatever is written is dropped
+    if (has_no_body(status)) is_head_request_ = true;  // the written body is dropped
     reply_ = length ? Reply::sized : Reply::chunked;
     reply_left_ = length.value_or(0);
     return true;
@@ -348,8 +349,8 @@ void Session::be_patient() noexcept {
   unaccounted_ = 0;
 }
 
-// What the client's side has acknowledged since the last look gives patience back. That the socket
-// takes more would say too little: it does so only when a third of a large buffer is free.
+// Bytes that the client has acknowledged since the last check extend its time. Whether the socket
+// is writable would say too little: it is only when a third of a large buffer is free.
 void Session::recover_patience() noexcept {
   int queued = 0;
   if (::ioctl(connection_->socket(), SIOCOUTQ, &queued) != 0) return;
@@ -362,7 +363,7 @@ void Session::recover_patience() noexcept {
                           std::int64_t{limits.transfer_timeout_ms} * 1'000'000);
 }
 
-// Until the socket takes more; false when the client is too slow.
+// Waits until the socket is writable; false when the client is too slow.
 bool Session::wait_for_client() noexcept {
   const runtime::CancelMask mask;
   for (;;) {
@@ -375,7 +376,7 @@ bool Session::wait_for_client() noexcept {
   }
 }
 
-// Sends everything, or breaks the connection off. The pieces are consumed.
+// Sends everything, or aborts the connection. Consumes the pieces.
 bool Session::transmit_pieces(iovec* pieces, int count) noexcept {
   while (count > 0) {
     const ssize_t sent = send_pieces(connection_->socket(), pieces, count);

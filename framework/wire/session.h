@@ -1,8 +1,8 @@
-// Session: the working part of a connection that has something to do: the input buffer, the parser,
-// the reply under way. It is the Request and the Responder that a Handler sees. Pooled per loop,
-// since idle connections need none.
+// Session: the active part of a connection: the input buffer, the parser, the current reply. It is
+// the Request and the Responder that a Handler sees. Pooled per loop, since idle connections need
+// none.
 //
-// Used by the one fiber that serves the connection; receive() also by the loop's Thread before it.
+// Used by the one fiber that serves the connection; before that, the loop's Thread calls receive().
 #pragma once
 
 #include <sys/uio.h>
@@ -26,15 +26,15 @@ class Session final : public Request, public Responder {
   enum class Received : std::uint8_t { bytes, nothing_yet, end };
   enum class After : std::uint8_t { idle, close, linger };
 
-  // Prepares for a connection; forgets the one before.
+  // Prepares for a connection, and resets the state of the previous one.
   void attach(Connection& connection) noexcept;
   // One recv into the input buffer; never waits.
   Received receive() noexcept;
-  // Serves requests until none is left in the buffer; `idle` means that the watcher is armed.
+  // Serves requests until none is left in the buffer; After::idle means that the watcher is armed.
   After run() noexcept;
-  // Answers without reading: the connection is one too many.
+  // Answers with 503 without reading: too many connections are open.
   After run_overloaded() noexcept;
-  // Gives back memory that a large message needed.
+  // Frees memory that a large message needed.
   void shrink() noexcept;
 
   // Request
@@ -58,7 +58,7 @@ class Session final : public Request, public Responder {
   enum class Head : std::uint8_t { complete, refused, none_yet, gone };
   enum class Body : std::uint8_t { none, unread, read, failed };
   enum class Reply : std::uint8_t { none, sized, chunked, held, done, broken };
-  // How the reading of a chunked body ended.
+  // The end of reading a chunked body.
   enum class Pumped : std::uint8_t { complete, refused, timed_out, ended_early, not_admitted };
 
   // Reading
@@ -105,10 +105,10 @@ class Session final : public Request, public Responder {
 
   std::unique_ptr<char[]> input_;
   std::size_t capacity_ = 0;
-  std::size_t begin_ = 0;  // first byte of the present request
-  std::size_t taken_ = 0;  // first byte that the present request has not used
+  std::size_t begin_ = 0;  // first byte of the current request
+  std::size_t taken_ = 0;  // first byte that the current request has not consumed
   std::size_t end_ = 0;
-  bool may_have_more_ = false;  // the last recv filled its room
+  bool may_have_more_ = false;  // the last recv filled its buffer
 
   std::optional<RequestParser> parser_;
   std::vector<HeaderField> fields_;
@@ -117,11 +117,11 @@ class Session final : public Request, public Responder {
   std::string_view body_view_;
   base::Error body_error_;
   Body body_state_ = Body::none;
-  std::uint64_t body_left_ = 0;  // of a sized body: not yet received
+  std::uint64_t body_left_ = 0;  // missing bytes of a body with Content-Length
   bool awaits_continue_ = false;
 
   std::string output_;
-  std::string held_;  // a reply of unknown length for HTTP/1.0
+  std::string held_;  // buffers a reply of unknown length for HTTP/1.0
   std::vector<OwnedHeader> held_headers_;
   int held_status_ = 0;
   Reply reply_ = Reply::none;
@@ -133,8 +133,8 @@ class Session final : public Request, public Responder {
   std::uint64_t reply_left_ = 0;
   std::uint64_t body_sent_ = 0;
   std::uint64_t moved_since_yield_ = 0;  // bytes, in either direction
-  std::int64_t patience_ns_ = 0;         // how long the reply may still be blocked
-  std::uint64_t unaccounted_ = 0;  // bytes sent that had not been acknowledged at the last look
+  std::int64_t patience_ns_ = 0;         // time for which the reply may still be blocked
+  std::uint64_t unaccounted_ = 0;  // sent bytes not acknowledged at the last check
   char peer_text_[64] = {};
 };
 

@@ -1,4 +1,4 @@
-// The reading half of a session: heads, bodies, and what is left of a body nobody read.
+// The reading half of a session: heads, bodies, and draining of unread bodies.
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -18,11 +18,11 @@ using runtime::Wake;
 
 constexpr std::size_t piece_bytes_min = 4 * 1024;
 constexpr std::size_t piece_bytes_max = 64 * 1024;
-// What draining an unread body may take; the client has its reply already.
+// Time for draining an unread body; the client has its reply already.
 constexpr std::int64_t drain_timeout_ms = 5'000;
 
-// The wire's own waits are not ended by cancellation: a reply to a client that half-closed must
-// still go out, and each of these waits is bounded by a deadline or by the socket's shutdown.
+// Waits of the wire itself ignore cancellation: a reply to a half-closed client must still be sent,
+// and each of these waits is bounded by a deadline or by the socket's shutdown.
 Wake wait_readable(runtime::Fd& fd, Deadline deadline) noexcept {
   const runtime::CancelMask mask;
   return fd.wait_readable(deadline);
@@ -51,7 +51,7 @@ Session::Received Session::receive() noexcept {
   return Received::end;
 }
 
-// Makes room for more of the head, up to what the bounds allow.
+// Enlarges the buffer for more of the head, up to the bounds.
 void Session::make_room() {
   if (end_ < capacity_) return;
   if (begin_ > 0) {
@@ -71,7 +71,7 @@ void Session::make_room() {
 Session::Head Session::wait_for_head(Deadline& deadline, bool is_first_byte_there) {
   runtime::Fd& fd = connection_->fd();
   if (!is_first_byte_there) {
-    // The news of an end may have come together with the last bytes: then there is no other.
+    // The hang-up may have been reported together with the last bytes: then no other event follows.
     return !fd.hung_up() && fd.arm() ? Head::none_yet : Head::complete;
   }
   if (deadline.ns == Deadline::never().ns) {
@@ -80,7 +80,7 @@ Session::Head Session::wait_for_head(Deadline& deadline, bool is_first_byte_ther
   return wait_readable(fd, deadline) == Wake::ready ? Head::complete : Head::refused;
 }
 
-// Here `complete` of wait_for_head() says that reading may go on.
+// `complete` from wait_for_head() means here that reading can continue.
 Session::Head Session::read_head() {
   fields_.clear();
   parser_.emplace(bounds_, fields_);
@@ -192,7 +192,7 @@ Result<std::string_view, base::Error> Session::read_sized_body(std::uint64_t byt
     return fail_body(ErrorCode::request_body_too_large, "The body is too large.");
   }
   const auto length = static_cast<std::size_t>(*body_length_);
-  if (end_ - taken_ >= length) {  // it came with the head
+  if (end_ - taken_ >= length) {  // the body arrived with the head
     body_view_ = {input_.get() + taken_, length};
     taken_ += length;
     body_left_ = 0;
@@ -207,7 +207,7 @@ Result<std::string_view, base::Error> Session::read_sized_body(std::uint64_t byt
   body_.assign(input_.get() + taken_, end_ - taken_);
   taken_ = end_;
   while (body_.size() < length) {
-    // Memory follows what arrives, not what was announced.
+    // Allocates as bytes arrive, not by the announced length.
     const std::size_t at = body_.size();
     const std::size_t room =
         std::min(length - at, std::clamp(at, piece_bytes_min, piece_bytes_max));
@@ -280,7 +280,7 @@ Result<std::string_view, base::Error> Session::read_chunked_body(std::uint64_t b
   return body_view_;
 }
 
-// Whether an unread body may be read away after the reply, so that the connection can be kept.
+// True if an unread body can be drained after the reply, so that the connection can be kept.
 bool Session::can_drain() const noexcept {
   if (body_state_ == Body::none || body_state_ == Body::read) return true;
   // A client that waits for 100 may or may not send its body after a final reply.
@@ -305,7 +305,7 @@ bool Session::drain_body() noexcept {
   taken_ += static_cast<std::size_t>(buffered);
   body_left_ -= buffered;
   while (body_left_ > 0) {
-    // All that was in the buffer belonged to this request, so the buffer is free.
+    // Everything in the buffer belonged to this request, so the buffer is free.
     taken_ = end_ = begin_ = 0;
     const auto room = static_cast<std::size_t>(std::min<std::uint64_t>(body_left_, capacity_));
     std::size_t received = 0;
@@ -315,10 +315,10 @@ bool Session::drain_body() noexcept {
   return true;
 }
 
-// What follows the present request becomes the beginning of the next.
+// Makes the bytes after the current request the beginning of the next one.
 void Session::next_request() noexcept {
   if (!raw_chunks_.empty()) {
-    // Decoding read past the body; a leftover is shorter than one recv, so it fits.
+    // Decoding read past the body; the leftover is shorter than one recv, so it fits.
     std::memcpy(input_.get(), raw_chunks_.data(), raw_chunks_.size());
     begin_ = 0;
     end_ = raw_chunks_.size();

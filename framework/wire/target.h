@@ -1,5 +1,5 @@
-// The request target (RFC 9112 section 3.2). Nothing is decoded or copied: every view points into
-// the text that was given. Pure functions; safe on any Thread, no allocation.
+// The request target (RFC 9112 section 3.2). No decoding, no copies: every view points into the
+// given text. Pure functions; safe on any Thread, no allocation.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@ namespace turnpike::wire {
 
 enum class TargetForm : std::uint8_t { origin, absolute, authority, asterisk };
 
-// A target taken apart. `path` is as it stood on the wire, "/" when an absolute form has none, and
-// "*" for the asterisk form; `query` is without its '?'.
+// The parts of a target. `path` is unchanged from the wire; "/" for an absolute form without a
+// path, and "*" for the asterisk form. `query` excludes the '?'.
 struct Target {
   TargetForm form = TargetForm::origin;
   std::string_view authority;  // absolute and authority form only
@@ -20,11 +20,11 @@ struct Target {
   bool has_query = false;
 };
 
-// None when the text is in none of the four forms. Characters of path and query are not checked
-// (base/uri.h does).
+// nullopt when the text has none of the four forms. Characters of path and query are not checked
+// (base/uri.h does that).
 std::optional<Target> split_target(std::string_view text) noexcept;
 
-// host [ ":" port ] as a Host field or an authority may hold it; no user information.
+// host [ ":" port ] as allowed in a Host field or an authority; no user information.
 bool is_valid_authority(std::string_view authority) noexcept;
 
 }  // namespace turnpike::wire

@@ -65,7 +65,7 @@ TlsStep TlsStream::judge(int result) noexcept {
     } else {
       problem_ = "connection lost";
     }
-  } catch (...) {  // out of memory: fails without words
+  } catch (...) {  // out of memory: fails without a text
   }
   ERR_clear_error();
   return TlsStep::failed;
@@ -126,7 +126,7 @@ std::unique_ptr<TlsStream> TlsContext::open(int socket, const std::string& host)
   }
   BIO_set_data(bio, reinterpret_cast<void*>(static_cast<std::intptr_t>(socket)));
   SSL_set_bio(ssl, bio, bio);
-  // No callback: the library's own verdict stands.
+  // No callback: the library's own verification result applies.
   SSL_set_verify(ssl, SSL_VERIFY_PEER, nullptr);
   SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
   const bool is_literal = parse_address(host, 0).has_value();

@@ -1,10 +1,10 @@
 // TLS to upstreams, non-blocking, always verified: the chain against the configured authorities and
-// the certificate's name against the host asked for. Chosen library: Poco NetSSL for the context;
-// its secure socket is not used, since it writes without MSG_NOSIGNAL, skips the check of names
-// like localhost and throws. The engine below it (OpenSSL) runs on a BIO over our own socket.
+// the certificate's name against the requested host. Chosen library: Poco NetSSL for the context;
+// its secure socket is not used, since it writes without MSG_NOSIGNAL, skips the name check for
+// localhost and the like, and throws. The TLS engine (OpenSSL) runs on a BIO over our own socket.
 //
-// TlsContext is shared by all Threads. A TlsStream belongs to its connection. As OpenSSL keeps its
-// errors per Thread, no wait lies between a call and the look at its error.
+// TlsContext is shared by all Threads. A TlsStream belongs to its connection. OpenSSL keeps its
+// errors per Thread, so there is no wait between a call and reading its error.
 #pragma once
 
 #include <Poco/Net/Context.h>
@@ -28,7 +28,7 @@ class TlsStream {
   TlsStep handshake() noexcept;
   TlsStep read(char* to, std::size_t room, std::size_t& received) noexcept;
   TlsStep write(const char* from, std::size_t size, std::size_t& sent) noexcept;
-  // After `failed`: why, in the library's words; never holds data of the connection.
+  // Valid after `failed`: the library's error text; never contains data of the connection.
   [[nodiscard]] const std::string& problem() const noexcept { return problem_; }
 
  private:
@@ -45,7 +45,7 @@ class TlsContext {
   TlsContext(const TlsContext&) = delete;
   TlsContext& operator=(const TlsContext&) = delete;
 
-  // A client stream over a connected socket. Null when memory is short.
+  // A client stream over a connected socket. Null when out of memory.
   std::unique_ptr<TlsStream> open(int socket, const std::string& host) noexcept;
 
  private:

@@ -19,10 +19,9 @@ namespace {
 using runtime::Deadline;
 using runtime::Wake;
 
-// How often a plain Thread that waits asks whether its call was cancelled, and how often a blocked
-// sender looks for an early reply.
+// Interval at which a waiting plain Thread checks for cancellation, and a blocked sender checks for
+// an early reply.
 constexpr std::int64_t look_ms = 100;
-// After so much without a wait the others of the loop get their turn.
 Io io_of(Wake wake) noexcept {
   return wake == Wake::ready ? Io::done : wake == Wake::deadline ? Io::deadline : Io::cancelled;
 }
@@ -38,7 +37,7 @@ UpstreamConnection::~UpstreamConnection() {
 Io UpstreamConnection::failed(int error, Io as) noexcept {
   try {
     problem_ = std::generic_category().message(error);
-  } catch (...) {  // out of memory: fails without words
+  } catch (...) {  // out of memory: fails without a text
   }
   return as;
 }
@@ -76,7 +75,7 @@ Io UpstreamConnection::connect(const Address& address, const Patience& patience)
     Address peer;
     size = sizeof(peer.value);
     if (::getpeername(socket_, &peer.value.any, &size) == 0) return Io::done;
-    if (errno != ENOTCONN) return failed(errno);  // else woken too early
+    if (errno != ENOTCONN) return failed(errno);  // otherwise a spurious wake-up
   }
 }
 
@@ -93,7 +92,7 @@ Io UpstreamConnection::wait_for(TlsStep step, const Patience& patience) noexcept
   }
   try {
     problem_ = "TLS: " + tls_->problem();
-  } catch (...) {  // out of memory: fails without words
+  } catch (...) {  // out of memory: fails without a text
   }
   return Io::broken;
 }
@@ -164,7 +163,7 @@ Io UpstreamConnection::receive(char* to, std::size_t room, std::size_t& received
   if (received_since_yield_ >= bytes_per_turn) {
     received_since_yield_ = 0;
     runtime::yield();
-    // An upstream that always has more never makes us wait, so nothing else would end it.
+    // An upstream that always has more data never makes us wait, so the limits are checked here.
     if (patience.call.cancelled()) return Io::cancelled;
     if (patience.deadline().passed()) return Io::deadline;
   }
@@ -184,8 +183,8 @@ Io UpstreamConnection::receive_some(char* to, std::size_t room, std::size_t& rec
     }
   }
   for (;;) {
-    // A reply is seldom there at once: waiting first saves the try.
-    // But the news of an end may have come together with the last bytes.
+    // A reply is rarely there at once, so waiting first saves a failed read. But the hang-up may
+    // have been reported together with the last bytes.
     const bool is_known = may_have_more_ || fd_.hung_up();
     const Io waited = is_known ? Io::done : wait(true, patience);
     if (waited != Io::done) return waited;
@@ -200,7 +199,8 @@ Io UpstreamConnection::receive_some(char* to, std::size_t room, std::size_t& rec
   }
 }
 
-// Nothing to read and not closed. TLS may have messages of its own to take in (session tickets).
+// True if nothing can be read and the peer has not closed. TLS may consume its own messages
+// (session tickets).
 bool UpstreamConnection::is_quiet() noexcept {
   char byte = 0;
   if (tls_ != nullptr) {
@@ -225,19 +225,19 @@ bool UpstreamConnection::rouse() noexcept {
   is_resting_ = false;
   if (!is_watched_) return is_quiet();
   fd_.disarm();
-  // One look at the socket: bytes or an end that came since the loop last polled would otherwise be
-  // taken for the next caller's reply.
+  // Checks the socket itself: bytes or a close since the loop last polled would otherwise be taken
+  // for the reply to the next request.
   return !fd_.hung_up() && is_quiet();
 }
 
 void UpstreamConnection::on_readable() noexcept {
   if (!is_resting_) return;
   if (rest(idle_since_ns_) && is_quiet()) return;
-  pool_.remove_idle(*this);  // destroys this
+  pool_.remove_idle(*this);  // destroys this object
 }
 
 void UpstreamConnection::on_hangup() noexcept {
-  if (is_resting_) pool_.remove_idle(*this);  // destroys this
+  if (is_resting_) pool_.remove_idle(*this);  // destroys this object
 }
 
 }  // namespace turnpike::wire

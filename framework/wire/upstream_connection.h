@@ -1,5 +1,5 @@
-// UpstreamConnection: one connection to an upstream, plain or TLS, as a byte stream under a
-// deadline. Idle in its pool it is watched: an end or bytes nobody asked for remove it at once.
+// UpstreamConnection: one connection to an upstream, plain or TLS, as a byte stream with deadlines.
+// While idle in its pool it is watched: a close or unexpected bytes remove it at once.
 //
 // Owned by the call that uses it, else by its OriginPool. Made on a loop it belongs to that loop's
 // Thread; made on a plain Thread it may be used by any plain Thread, one at a time.
@@ -32,15 +32,15 @@ enum class Io : std::uint8_t {
   deadline,
   cancelled,
   broken,
-  lacking,  // a descriptor or memory of ours, before anything was sent
+  lacking,  // this process lacks a descriptor or memory; nothing was sent
 };
 
-// How long and for whom a call waits. On a fiber cancellation ends a wait; on a plain Thread the
-// call is asked several times a second.
+// The limits of a wait. On a fiber cancellation ends the wait; on a plain Thread the call is polled
+// several times per second.
 struct Patience {
   const Call& call;
   runtime::Deadline at_most = runtime::Deadline::never();
-  // The call's own may move on while the reply is given to its sink.
+  // The call's own deadline may move while its reply is passed to the sink.
   [[nodiscard]] runtime::Deadline deadline() const noexcept {
     return at_most.earlier({call.deadline_ns()});
   }
@@ -55,23 +55,24 @@ class UpstreamConnection final : private runtime::FdWatcher {
 
   Io connect(const Address& address, const Patience& patience);
   Io handshake(TlsContext& context, const std::string& host, const Patience& patience);
-  // Sends both; `is_begun` is set once a byte may have left, `is_whole` when all have. Ends early,
-  // `done` but not whole, when the upstream answers before it has read everything.
+  // Sends head and body; sets `is_begun` once a byte may have been sent, `is_whole` when all were
+  // sent. Returns early, `done` but not whole, when the upstream answers before reading everything.
   Io send(std::string_view head, std::string_view body, const Patience& patience, bool& is_begun,
           bool& is_whole) noexcept;
-  // At least one byte, or why not.
+  // Receives at least one byte, or fails.
   Io receive(char* to, std::size_t room, std::size_t& received, const Patience& patience) noexcept;
-  // Why the last operation was broken, or what it lacked; for operators.
+  // Why the last operation failed, or what it lacked; for operators.
   [[nodiscard]] const std::string& problem() const noexcept { return problem_; }
 
   [[nodiscard]] Origin& origin() noexcept { return origin_; }
   [[nodiscard]] std::int64_t idle_since_ns() const noexcept { return idle_since_ns_; }
-  // False when it is no longer fit to be kept; then the caller destroys it.
+  // Prepares for the pool. False: the connection must not be kept; the caller then destroys it.
   bool rest(std::int64_t now_ns) noexcept;
-  // Back in use; false when the upstream has closed it or sent something meanwhile.
+  // Takes the connection out of the pool; false: the upstream has closed it or sent bytes
+  // meanwhile.
   bool rouse() noexcept;
 
-  // Buffers that stay with the connection, so that a reused one allocates nothing.
+  // Buffers kept with the connection, so that a reused connection allocates nothing.
   std::string output;
   std::vector<HeaderField> fields;
   std::unique_ptr<char[]> input;
@@ -96,7 +97,7 @@ class UpstreamConnection final : private runtime::FdWatcher {
   int socket_ = -1;
   bool is_watched_ = false;  // on a loop
   bool is_resting_ = false;
-  bool may_have_more_ = false;  // the last recv filled its room
+  bool may_have_more_ = false;  // the last recv filled its buffer
   std::size_t received_since_yield_ = 0;
   runtime::Fd fd_;
   std::unique_ptr<TlsStream> tls_;

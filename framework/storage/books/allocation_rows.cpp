@@ -8,7 +8,7 @@ using ledger::AllocationStatus;
 AllocationStatus status_of(const std::string& state, ledger::Credits expired,
                            const ledger::Allocation& allocation, std::int64_t now_ms) {
   if (state != "open") return AllocationStatus::voided;
-  if (expired > 0) return AllocationStatus::expired;  // its remainder is posted already
+  if (expired > 0) return AllocationStatus::expired;  // the remainder is posted as expired already
   if (allocation.remaining == 0) return AllocationStatus::exhausted;
   return allocation.expires_at_ms <= now_ms ? AllocationStatus::expired : AllocationStatus::active;
 }

@@ -18,7 +18,8 @@ constexpr Query count_pending_batches{
     "i"};
 constexpr Query advance_fence{"UPDATE settle_stream SET fence = fence + 1 WHERE" STREAMS_OF_NODE};
 constexpr Query lock_mark{"UPDATE settle_stream SET next_no = next_no WHERE" STREAMS_OF_NODE};
-// First the mark, whose lock orders those who post; then what it covers.
+// Sets the mark before posting: its row lock serializes postings, and it bounds the batches
+// covered.
 constexpr Query plan_posting{
     "UPDATE settle_stream SET next_no = (SELECT COALESCE(MAX(b.no), 0) FROM settle_batch b"
     " WHERE b.stream = settle_stream.stream) WHERE" STREAMS_OF_NODE};
@@ -130,7 +131,7 @@ std::vector<std::int64_t> Payable::lost(Connection& connection,
 }
 
 void Payable::read(Connection& connection, std::span<const LeaseTotal> totals) {
-  if (known_.empty()) {  // before the leases: a fence that moves between the two is found old
+  if (known_.empty()) {  // before the leases, so that a fence move in between is detected
     const Rows fence = connection.run(select_fence, {stream_});
     fence_ = fence.empty() ? no_fence : fence.number(0, 0);
   }
@@ -141,7 +142,8 @@ void Payable::read(Connection& connection, std::span<const LeaseTotal> totals) {
   const Rows rows =
       connection.run(is_sqlite ? select_payable_sqlite : select_payable_postgres, {ids});
   for (std::size_t row = 0; row < rows.size() && fence_ != no_fence; ++row) {
-    // What is settled is known better here, once anything was charged: the row has what is posted.
+    // Once units were charged, the memory knows the settled units better: the row has only posted
+    // charges.
     const Lease lease{rows.number(row, 1), rows.number(row, 2), rows.number(row, 3)};
     const auto [known, is_new] = known_.try_emplace(rows.number(row, 0), lease);
     known->second.granted = lease.granted;

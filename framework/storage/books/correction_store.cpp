@@ -15,8 +15,8 @@ constexpr Query select_by_key{
     "SELECT id, message_id, kind, units, reason, reference, allocation_id, operator_id, recorded_at"
     " FROM correction WHERE account_id = $1 AND idempotency_key = $2",
     "tttitttti"};
-// Corrections of one message come one after the other: SQLite has one writer, PostgreSQL locks the
-// row, which changes nothing in it.
+// Corrections of one message are serialized: SQLite has one writer, PostgreSQL locks the row by an
+// update that changes nothing.
 constexpr Query select_fact_sqlite{
     "SELECT credits_charged FROM fact WHERE message_id = $1 AND account_id = $2", "i"};
 constexpr Query select_fact_postgres{
@@ -25,7 +25,7 @@ constexpr Query select_corrected{
     "SELECT CAST(COALESCE(SUM(units), 0) AS BIGINT) AS units FROM correction"
     " WHERE message_id = $1",
     "i"};
-// Of several allocations that paid, the one that would have lasted longest.
+// If several allocations paid: the latest expiry.
 constexpr Query select_expiry{
     "SELECT COALESCE(MAX(a.expires_at), 0) AS at_ms FROM allocation a"
     " JOIN lease l ON l.allocation_id = a.id JOIN ("
@@ -109,7 +109,7 @@ class SqlCorrectionStore final : public ledger::CorrectionStore {
     const bool is_sqlite = context_.database.engine() == Engine::sqlite;
     const Rows fact = transaction.run(is_sqlite ? select_fact_sqlite : select_fact_postgres,
                                       {request.message_id, request.account_id});
-    // The lock is held: a correction of this message under this key can be seen, if there is one.
+    // With the lock held, an earlier correction of this message under this key is visible.
     if (auto earlier = answer_of_key(transaction, request)) return *std::move(earlier);
     if (fact.empty()) {
       return base::Error{ErrorCode::billing_message_not_found,

@@ -32,7 +32,8 @@ constexpr Query upsert_postgres{
     " ends_at = excluded.ends_at"};
 constexpr Query begin_term_of{
     "UPDATE counter SET value = value + 1 WHERE name = 'free_term' RETURNING value", "i"};
-// Locks the row until the end: who begins a term waits for us, or we see that it did.
+// Locks the row until the commit, so that a new term waits for this transaction or is visible to
+// it.
 constexpr Query hold_term{
     "UPDATE counter SET value = value WHERE name = 'free_term' AND value = $1 RETURNING value",
     "i"};
@@ -109,7 +110,7 @@ class SqlFreeCounts final : public quota::CounterStore {
         if (transaction.run(hold_term, {term_.load()}).empty()) return 0;
         const std::size_t dropped =
             transaction.run(delete_ended, {now_ms, std::int64_t{rows_max}}).size();
-        // Without the row, that its windows are over is known by the time alone.
+        // With the row gone, only the stored time shows that its windows are over.
         if (dropped > 0) transaction.run(raise_time, {now_ms});
         return dropped;
       });
@@ -117,7 +118,7 @@ class SqlFreeCounts final : public quota::CounterStore {
   }
 
  private:
-  // `work` gives a T or a Result of one.
+  // `work` returns a T or a Result<T>.
   template <class T, class F>
   Result<T, base::Error> answered(std::string_view what, F&& work) const {
     try {
@@ -130,7 +131,7 @@ class SqlFreeCounts final : public quota::CounterStore {
   }
 
   const Context& context_;
-  const std::unique_ptr<SessionPool> keepers_session_;  // free calls wait for what it writes
+  const std::unique_ptr<SessionPool> keepers_session_;  // free calls wait for its writes
   std::atomic<std::int64_t> term_{0};
 };
 

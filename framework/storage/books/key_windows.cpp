@@ -8,12 +8,12 @@ namespace {
 
 using ledger::Credits;
 
-// Of an API key or a grant; their ids begin differently.
+// Caps of an API key or a grant; the prefixes of their ids differ.
 constexpr Query select_caps{
     "SELECT cap_per_day, cap_per_month FROM api_key WHERE id = $1 UNION ALL"
     " SELECT cap_per_day, cap_per_month FROM oauth_grant WHERE id = $1",
     "ii"};
-// Makes the window where it is new, and takes its row.
+// Creates the window if it is new, and locks its row.
 constexpr Query lock_window{
     "INSERT INTO key_window (key_id, span, starts_at, taken) VALUES ($1, $2, $3, 0)"
     " ON CONFLICT (key_id, span, starts_at) DO UPDATE SET taken = key_window.taken"
@@ -53,7 +53,7 @@ KeyWindows::KeyWindows(Transaction& transaction, std::span<const ledger::LeaseRe
   for (const ledger::LeaseRequest& request : requests) {
     if (!request.key_id.empty()) keys_[request.key_id];
   }
-  for (auto& [id, key] : keys_) {  // in one order for all nodes
+  for (auto& [id, key] : keys_) {  // the same lock order on all nodes
     const Rows caps = transaction_.run(select_caps, {id});
     if (!caps.empty()) {
       key.day.cap = caps.number(0, 0);

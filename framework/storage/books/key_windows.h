@@ -1,6 +1,6 @@
-// KeyWindows: the spend windows of capped keys inside one transaction. A window counts what leases
-// of its key were granted in that day or month (what they settled, once they are closed), so caps
-// hold across nodes by the same step that takes the units.
+// KeyWindows: the spend windows of capped keys inside one transaction. A window counts the units
+// that leases of its key were granted in that day or month (after closing: the settled units), so
+// caps hold across nodes by the same step that takes the units.
 //
 // Lives on the stack of one transaction; throws StoreError. Private to storage/.
 #pragma once
@@ -20,26 +20,26 @@ namespace turnpike::storage {
 
 class KeyWindows {
  public:
-  // Locks the windows of the requests' keys that `now_ms` falls into.
+  // Locks the windows that contain `now_ms`, for the requests' keys.
   KeyWindows(Transaction& transaction, std::span<const ledger::LeaseRequest> requests,
              std::int64_t now_ms);
 
-  // The Credits that may still be leased for the key; without a key there is no bound.
+  // The Credits that may still be leased for the key; unlimited without a key.
   [[nodiscard]] ledger::Credits room(const std::string& key_id) const;
   void take(const std::string& key_id, ledger::Credits units);
   // The Credits that the key may still spend under each of its caps.
   [[nodiscard]] std::vector<ledger::CapRoom> caps(const std::string& key_id) const;
-  // When leases that are made now end, and the day they count in; 0 without a key.
+  // Start of the day in which new leases count; 0 without a key.
   [[nodiscard]] std::int64_t day(const std::string& key_id) const {
     return key_id.empty() ? 0 : day_.starts_at_ms;
   }
 
-  // The same for every capped key of an account that is not revoked, read without a lock.
+  // As caps(), for every capped and unrevoked key of an account, read without a lock.
   [[nodiscard]] static std::vector<ledger::CapsOfKey> of_account(Connection& connection,
                                                                  std::string_view account_id,
                                                                  std::int64_t now_ms);
 
-  // Units of a lease that counts in that day go back.
+  // Returns units to the windows: (key id, day of the lease) -> units.
   using Returned = std::map<std::pair<std::string, std::int64_t>, ledger::Credits>;
   static void give_back(Transaction& transaction, const Returned& units);
 

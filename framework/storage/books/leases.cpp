@@ -55,7 +55,7 @@ constexpr Query grant_lease{
     " THEN lease.settle_until ELSE excluded.settle_until END"
     " RETURNING id, epoch, granted - settled AS unsettled",
     "iii"};
-// The three steps of every draw in one round trip.
+// All steps of every draw in one round trip.
 constexpr Query call_grant_leases{
     "SELECT lease_id, lease_epoch, unsettled FROM grant_leases_v1($1, $2, $3, $4, $5::json)",
     "iii"};
@@ -73,7 +73,7 @@ constexpr Query renew_lease{
 constexpr Query insert_posting{
     "INSERT INTO posting (at, account_id, allocation_id, lease_id, from_book, to_book, units)"
     " VALUES ($1, $2, $3, $4, $5, $6, $7)"};
-// One statement, so one snapshot: units that move between the two sums at this moment count once.
+// One statement, so one snapshot: units that move between the two sums are counted once.
 constexpr Query select_reach{
     "SELECT CAST((SELECT COALESCE(SUM(remaining), 0) FROM allocation WHERE account_id = $1"
     " AND state = 'open' AND effective_at <= $2 AND expires_at > $2)"
@@ -111,7 +111,8 @@ constexpr Query begin_void{
     " WHERE id = $1"};
 constexpr Query void_units{
     "UPDATE allocation SET voided = voided + $1, remaining = remaining - $1 WHERE id = $2"};
-// Only once the last lease is closed: until then calls that hold units of it may settle.
+// Only after the last lease is closed: until then calls that hold units of the allocation may
+// settle.
 constexpr Query end_void{
     "UPDATE allocation SET state = 'voided' WHERE id = $1 AND state = 'voiding' AND NOT EXISTS"
     " (SELECT 1 FROM lease WHERE allocation_id = $1 AND state = 'open')"};
@@ -124,7 +125,7 @@ constexpr Query post_expired{
     " RETURNING id",
     "t"};
 
-// Long enough for every node's next heartbeat, also a late one.
+// Long enough for the next heartbeat of every node, even a late one.
 constexpr std::int64_t recall_ms = 750;
 
 std::string accounts_json(std::span<const LeaseRequest> requests) {
@@ -159,16 +160,16 @@ std::span<Drawable> of_account(std::vector<Drawable>& all, const std::string& ac
   return {first, last};
 }
 
-// How long new holds may be taken: no longer than the allocation is valid, nor past the day in
-// which a capped key's units count. Expiry ends new holds alone: what was admitted may settle after
-// it.
+// The time until which new holds may be taken: at most the allocation's expiry, and at most the end
+// of the day in which a capped key's units count. Only new holds end: admitted calls may settle
+// later.
 std::int64_t hold_until(const LeaseRequest& request, std::int64_t expires_at_ms, std::int64_t day,
                         std::int64_t now_ms) {
   const std::int64_t until = std::min(now_ms + request.hold_ms, expires_at_ms);
   return day == 0 ? until : std::min(until, ledger::utc_day(day).ends_at_ms);
 }
 
-// One transaction's worth of requests.
+// The requests of one transaction.
 class Acquisition {
  public:
   Acquisition(const Context& context, Transaction& transaction, const LeaseOwner& owner,
@@ -202,7 +203,7 @@ class Acquisition {
   }
 
  private:
-  // Units of an allocation that become a lease, or part of one.
+  // Units drawn from an allocation for a lease, or for a part of one.
   struct LeaseDraw {
     const LeaseRequest* request = nullptr;
     const Drawable* from = nullptr;
@@ -217,7 +218,7 @@ class Acquisition {
     Credits unsettled = 0;
   };
 
-  // False: not all its calls are paid.
+  // False: not all calls of the request are paid.
   bool plan(const LeaseRequest& request) {
     const std::span<Drawable> from = of_account(drawables_, request.account_id);
     Credits untaken = 0;
@@ -225,13 +226,14 @@ class Acquisition {
     untaken = std::min(untaken, windows_.room(request.key_id));
     const Credits asked = std::accumulate(request.calls.begin(), request.calls.end(), Credits{0});
     const Credits paid = ledger::whole_calls(request.calls, request.free + untaken);
-    // While calls wait for others to give units back, nobody takes more than it needs.
+    // If some calls are unpaid and wait for other nodes' units, take no more than the paid calls
+    // need.
     const Credits units = ledger::lease_units(std::max<Credits>(0, paid - request.free),
                                               paid < asked ? 0 : request.wanted, untaken);
     const std::int64_t day = windows_.day(request.key_id);
     for (const ledger::Draw& draw : ledger::plan_draws(from, units)) {
       Drawable& allocation = from[draw.index];
-      allocation.remaining -= draw.units;  // for a second request of the same account
+      allocation.remaining -= draw.units;  // a second request may be of the same account
       draws_.push_back({&request, &allocation, draw.units, day,
                         hold_until(request, allocation.expires_at_ms, day, now_ms_),
                         now_ms_ + request.settle_ms});
@@ -309,7 +311,7 @@ class Acquisition {
     answer.renewed.push_back({lease.lease_id, holds - now_ms_, settles - now_ms_});
   }
 
-  // What is left of each account that this node does not lease.
+  // Reports the units of each account that this node does not lease.
   void tell_the_rest(std::span<const LeaseRequest> requests, std::vector<LeaseAnswer>& answers) {
     const Rows rows =
         transaction_.run(engine_ == Engine::sqlite ? select_others_sqlite : select_others_postgres,
@@ -340,20 +342,20 @@ class Acquisition {
   const LeaseOwner& owner_;
   const std::int64_t now_ms_;
   const std::int64_t epoch_;
-  const std::string accounts_;  // of the requests, as a JSON array
+  const std::string accounts_;  // JSON array of the requests' accounts
   std::vector<Drawable> drawables_;
   KeyWindows windows_;
   std::vector<LeaseDraw> draws_;
 };
 
-// Units that come back from leases: to their allocation, or to `voided` when it is withdrawn.
+// Returns units from leases: to their allocation, or to `voided` if the allocation is withdrawn.
 class Returning {
  public:
   Returning(Transaction& transaction, std::int64_t now_ms)
       : transaction_(transaction), now_ms_(now_ms) {}
 
-  // The leases that are open under their epoch, by id, under the locks of their allocations. Until
-  // the commit no batch charges them, and what was charged is posted.
+  // Returns the leases that are open under their epoch, by id, with their allocations locked. Until
+  // the commit no batch charges these leases, and all charges are posted.
   template <class Lease>
   std::vector<Lease> open(std::span<const Lease> leases) {
     std::vector<Lease> open;

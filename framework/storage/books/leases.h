@@ -1,7 +1,7 @@
-// The lease transactions, shared by the escrow's and the committer's ports. Rows are locked in one
-// order everywhere: fences of streams (charges.h), allocations by id, then windows of capped keys
-// where units are taken, then leases; where units come back the windows are last, under the locks
-// of the same allocations.
+// The lease transactions, shared by the ports of escrow and committer. All lock rows in one order:
+// fences of streams (charges.h), allocations by id, then windows of capped keys when units are
+// taken, then leases. When units are returned, the windows are last, under the locks of the same
+// allocations.
 //
 // Free functions inside a write transaction; they throw StoreError. Private to storage/.
 #pragma once
@@ -17,7 +17,7 @@
 
 namespace turnpike::storage {
 
-// Leases of former epochs are void.
+// The current epoch; leases of former epochs are void.
 inline constexpr Query select_ledger_epoch{"SELECT value FROM counter WHERE name = 'ledger_epoch'",
                                            "i"};
 
@@ -30,27 +30,28 @@ std::vector<ledger::LeaseAnswer> acquire_leases(const Context& context, Transact
                                                 const LeaseOwner& owner,
                                                 std::span<const ledger::LeaseRequest> requests);
 
-// Closes those that are still open under their epoch, giving back what is unsettled; how many.
+// Closes the leases that are still open under their epoch and returns their unsettled units to the
+// allocations. Returns the number of closed leases.
 std::uint32_t close_leases(Transaction& transaction, std::span<const ledger::LeaseReturn> leases,
                            std::int64_t now_ms);
 
-// Gives back units of leases that are still open under their epoch and have them unsettled.
+// Returns units of leases that are open under their epoch and have that many unsettled units.
 void give_back_units(Transaction& transaction, std::span<const ledger::LeaseShare> shares,
                      std::int64_t now_ms);
 
-// Posts what remains of allocations whose time is over to `expired`; how many.
+// Posts the remainders of expired allocations to `expired`; returns the number of allocations.
 std::uint32_t expire_allocations(Transaction& transaction, std::int64_t now_ms);
 
-// Withdraws an allocation; false: there is none.
+// Withdraws an allocation; false: no such allocation.
 bool void_allocation(Transaction& transaction, std::string_view allocation_id, std::int64_t now_ms);
 
-// Voids up to `units` of what is free of an allocation and recalls what nodes have of it, where
-// that was not all. Returns how many were voided.
+// Voids up to `units` of an allocation's free units and, if these did not suffice, recalls the
+// units that nodes have leased. Returns the number of voided units.
 ledger::Credits withdraw_units(Transaction& transaction, std::string_view allocation_id,
                                ledger::Credits units, std::int64_t now_ms);
 
-// For a moment, every node returns what it does not hold of the account; the node and key that ask
-// are excepted.
+// For a short time every node returns the units of the account that it does not hold, except the
+// requesting node and key.
 void recall_leases(Transaction& transaction, std::string_view account_id, std::int64_t incarnation,
                    std::string_view key_id, std::int64_t now_ms);
 

@@ -42,12 +42,14 @@ constexpr Query select_withdrawn{
     " JOIN lease l ON l.allocation_id = a.id AND l.state = 'open'"
     " WHERE a.state = 'voiding' AND l.incarnation = $1 AND l.purpose = 0",
     "ttii"};
-// Those of other nodes only once nobody can be renewing them: two nodes never wait for each other.
+// Other nodes' recalls only after a minute, when they are not being renewed: two nodes then never
+// wait for each other's rows.
 constexpr Query delete_recalls{
     "DELETE FROM recall WHERE until_ms < $1 AND (incarnation = $2 OR until_ms < $1 - 60000)"};
 constexpr Query next_epoch{
     "UPDATE counter SET value = value + 1 WHERE name = 'ledger_epoch' RETURNING value", "i"};
-// More starts than there can have been since the backup: their streams are never written again.
+// Skips more incarnations than can have started since the backup, so that their streams are never
+// written again.
 constexpr Query skip_incarnations{
     "UPDATE counter SET value = value + 1000000 WHERE name = 'incarnation'"};
 constexpr Query select_open_leases{"SELECT id, epoch FROM lease WHERE state = 'open' ORDER BY id",
@@ -59,7 +61,8 @@ constexpr Query select_server{
     "SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::bigint AS now_ms,"
     " (current_setting('synchronous_standby_names') = '')::int::bigint AS is_alone",
     "ii"};
-// By the invariant this is granted - charged - expired - voided, without reading every fact.
+// By the ledger invariant this equals granted - charged - expired - voided, without reading every
+// fact.
 constexpr Query select_balance{"SELECT " BALANCE_OF("$1") " AS balance", "i"};
 constexpr Query select_allocations{"SELECT " ALLOCATION_COLUMNS
                                    " FROM allocation a WHERE a.account_id = $1"
@@ -68,7 +71,7 @@ constexpr Query select_allocations{"SELECT " ALLOCATION_COLUMNS
 constexpr Query select_allocation{"SELECT " ALLOCATION_COLUMNS " FROM allocation a WHERE a.id = $1",
                                   allocation_kinds};
 
-constexpr std::int64_t time_step_ms = 5'000;  // ledger time is stored at least so often
+constexpr std::int64_t time_step_ms = 5'000;  // ledger time is stored at least this often
 constexpr Credits grant_units_max = 1'000'000'000'000;
 
 std::vector<ledger::LeaseReturn> leases_of(const Rows& rows) {
@@ -165,7 +168,8 @@ class SqlLeaseStore final : public ledger::LeaseStore {
     transaction.commit();
   }
 
-  // Apart from what expires, whose allocations would be locked after leases of others (leases.h).
+  // A separate transaction from the expiry, which would lock allocations after other leases
+  // (leases.h).
   std::uint32_t reclaim_due(Connection& connection, std::int64_t now_ms) const {
     Transaction transaction(connection, Transaction::Kind::write, context_.database.writer());
     transaction.run(advance_time, {now_ms});
@@ -339,7 +343,8 @@ class SqlLedgerStore final : public ledger::LedgerStore {
     request.idempotency_key = "restore " + request.message_id;
     request.operator_id = "gateway";
     const auto made = make_correction_store(context_)->correct(request);
-    // Otherwise an operator was faster: what is left of the charge is theirs to judge.
+    // Any other error means that an operator corrected first, and that the rest is theirs to
+    // decide.
     if (made.ok() || made.error().code != ErrorCode::billing_ledger_unavailable) return Unit{};
     return ledger::StoreFailure{ledger::StoreFailure::Kind::unavailable, made.error().message};
   }

@@ -22,7 +22,8 @@ constexpr Query insert_replay{
     " expires_at) VALUES ($1, $2, $3, $4, 'claimed', $5, $6) ON CONFLICT DO NOTHING"
     " RETURNING key_digest",
     "t"};
-// A later incarnation of its node proves the owner dead: it has the lock on the data directory.
+// A later incarnation of the owner's node proves the owner dead: it holds the data directory's
+// lock.
 #define HELD                                                                                    \
   "SELECT request_digest, request_id, state, claimed_until, expires_at, status, headers, body," \
   " (SELECT COUNT(*) FROM incarnation o JOIN incarnation n ON n.node = o.node AND n.id > o.id"  \
@@ -102,7 +103,7 @@ class SqlReplayStore final : public ledger::ReplayStore {
       pass(CrashPoint::keep_before);
       const bool is_kept = context_.database.write([&](Transaction& transaction) {
         ReplyColumns columns = columns_of(reply);
-        columns.state = "claimed";  // until it is charged
+        columns.state = "claimed";  // until the call is charged
         return !transaction
                     .run(write_reply, {columns.state, columns.status, columns.headers, columns.body,
                                        reply.key_digest, reply.request_id})
@@ -129,7 +130,8 @@ class SqlReplayStore final : public ledger::ReplayStore {
   ClaimAnswer claim_in(Transaction& transaction, const Claim& claim) const {
     const std::int64_t now_ms = ledger_now_ms(context_, transaction);
     const std::int64_t until_ms = now_ms + claim.ends_in_ms;
-    // A reply is stored by then at the latest, and kept for the whole time after it.
+    // A reply is stored by `until_ms` at the latest and kept for the full retention time
+    // afterwards.
     const std::int64_t expires_ms = until_ms + limits::replay_kept_ms;
     if (!transaction
              .run(insert_replay, {claim.key_digest, claim.request_digest, claim.request_id,
@@ -140,7 +142,7 @@ class SqlReplayStore final : public ledger::ReplayStore {
     const Rows held = transaction.run(
         context_.database.engine() == Engine::sqlite ? select_held_sqlite : select_held_postgres,
         {claim.key_digest});
-    if (held.empty()) return {Kind::in_progress};  // freed at this moment: the next try finds that
+    if (held.empty()) return {Kind::in_progress};  // freed just now: the retry claims the key
     ClaimAnswer answer = answer_of(held, claim, now_ms);
     if (answer.kind == Kind::claimed) {
       transaction.run(take_over, {claim.request_digest, claim.request_id, incarnation_, until_ms,

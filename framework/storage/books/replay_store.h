@@ -1,5 +1,5 @@
-// The replay table (ledger/replay.h), as the ports of the ledger share it: the store itself, what a
-// SQLite settlement writes of it, and the removal of what is older than 24 hours.
+// The replay table (ledger/replay.h), shared by the ledger's ports: the store, the part that a
+// SQLite settlement writes, and the removal of rows older than 24 hours.
 //
 // Free functions inside a write transaction; they throw StoreError. Private to storage/.
 #pragma once
@@ -16,8 +16,8 @@ namespace turnpike::storage {
 std::unique_ptr<ledger::ReplayStore> make_replay_store(const Context& context,
                                                        std::int64_t incarnation);
 
-// How the table holds a reply: base64url, since its bytes are the upstream's and neither engine's
-// text takes every byte. Headers are lines, name and value in turns.
+// A stored reply. Bodies are base64url, since upstreams send any bytes and neither engine's text
+// accepts all of them. Headers are lines, with name and value alternating.
 struct ReplyColumns {
   std::string state;
   std::int64_t status = 0;
@@ -26,13 +26,13 @@ struct ReplyColumns {
 };
 ReplyColumns columns_of(const ledger::ReplyToKeep& reply);
 
-// The step from claimed to charged. False: the claim is no longer that call's.
+// Changes the state from claimed to charged. False: the claim no longer belongs to that call.
 bool keep_charged_reply(Transaction& transaction, const ledger::ReplyToKeep& reply);
 
-// Whether keep_charged_reply() would find the claim.
+// True if keep_charged_reply() would find the claim.
 bool owns_claim(Connection& connection, const ledger::ReplyToKeep& reply);
 
-// Removes some of the rows that are too old; how many.
+// Deletes some of the rows that are past their retention; returns their number.
 std::uint32_t forget_old_replies(Transaction& transaction, std::int64_t now_ms);
 
 }  // namespace turnpike::storage

@@ -8,7 +8,7 @@ namespace {
 using ledger::BookCheck;
 using ledger::BookCheckKind;
 
-// Charges are in facts before they are in leases (lease_now); summed once rather than by lease.
+// Charges are in facts before they are in leases (lease_now); summed once instead of per lease.
 constexpr Query select_leased{
     "SELECT CAST(COALESCE(SUM(granted - settled), 0) AS BIGINT) - (SELECT"
     "   CAST(COALESCE(SUM(p.units), 0) AS BIGINT) FROM pending_charge p JOIN lease o"
@@ -25,7 +25,7 @@ constexpr Query select_expiring_by_day{
     " COUNT(*) AS allocations FROM allocation WHERE remaining > 0 AND expires_at >= $1"
     " AND expires_at < $2 GROUP BY expires_at / 86400000 ORDER BY expires_at / 86400000",
     "iii"};
-// Each stream is found by one step into the primary key.
+// A recursive query finds each stream by one step into the primary key.
 constexpr Query select_heads{
     "WITH RECURSIVE each(stream) AS (SELECT MAX(stream) FROM settle_batch UNION ALL"
     " SELECT (SELECT MAX(b.stream) FROM settle_batch b WHERE b.stream < each.stream) FROM each"

@@ -15,8 +15,8 @@ using base::CrashPoint;
 
 constexpr Query select_message{"SELECT credits_charged FROM fact WHERE message_id = $1", "i"};
 
-// Why nothing of the batch could be written: messages that were known, claims that are lost, and
-// those leases. Throws StoreError when there is no reason any more.
+// Explains why the batch could not be written: known messages, lost claims, and the given leases.
+// Throws StoreError if no reason is left.
 ledger::SettleAnswer diagnose(Connection& connection, std::span<const ledger::SettleEntry> entries,
                               std::vector<std::int64_t> lost_leases) {
   ledger::SettleAnswer answer;
@@ -78,7 +78,7 @@ bool BatchRows::next() {
   return true;
 }
 
-// Another session for a broken one.
+// Replaces a broken session.
 Connection& BatchStream::session() {
   if (connection_->broken()) connection_ = context_.database.connect();
   return *connection_;
@@ -119,7 +119,7 @@ ledger::Stored<ledger::SettleAnswer> BatchStream::settle(
   });
 }
 
-// Once for a batch.
+// Called once per committed batch.
 void BatchStream::accept() {
   chain_ = unproven_;
   payable_.charge(totals_);
@@ -139,7 +139,7 @@ ledger::Stored<std::vector<ledger::LeaseAnswer>> BatchStream::acquire(
     std::span<const ledger::LeaseRequest> requests) {
   return stored<std::vector<ledger::LeaseAnswer>>([&] {
     Transaction transaction(session(), Transaction::Kind::write, context_.database.writer());
-    hold_postings(transaction, owner_.incarnation);  // the escrow's, on a Thread of its own
+    hold_postings(transaction, owner_.incarnation);  // blocks postings of the escrow Thread
     auto answers = acquire_leases(context_, transaction, owner_, requests);
     transaction.commit();
     return answers;

@@ -1,11 +1,11 @@
-// Writing batches of settlements: what both engines share, and the two ways to write one (the
-// differences are large here, and measured): SQLite binds vectors to kept statements inside a
-// transaction; PostgreSQL gets the whole batch as one script, whose facts follow it in the binary
-// format of COPY: a third less of its CPU than one JSON parameter takes.
+// Writing batches of settlements: the parts that both engines share, and one implementation per
+// engine, since their best ways differ much (measured): SQLite binds vectors to prepared statements
+// inside a transaction; PostgreSQL gets the whole batch as one script, whose facts follow in the
+// binary format of COPY, which takes a third less of its CPU than one JSON parameter.
 //
 // Each stream owns its session and the chain of its facts, and is used by one committer Thread. The
-// chain is moved on only when a batch is known to have committed: one that is refused is redone
-// without what refused it, and hashed anew. Private to storage/.
+// chain advances only when a batch is known to have committed: a refused batch is redone without
+// the refused entries, and hashed anew. Private to storage/.
 #pragma once
 
 #include <cstdint>
@@ -22,29 +22,29 @@
 
 namespace turnpike::storage {
 
-// The rows that a batch becomes, one after the other.
+// Produces the rows of a batch one after the other.
 class BatchRows {
  public:
   BatchRows(const ledger::FactChain& from, std::span<const ledger::SettleEntry> entries)
       : chain_(from), entries_(entries) {}
 
-  bool next();  // false: there are no more
+  bool next();  // false: no more rows
   [[nodiscard]] const ledger::FactRow& fact() const noexcept { return row_; }
   [[nodiscard]] std::span<const ledger::FactShare> shares() const noexcept { return shares_; }
   [[nodiscard]] const std::string& hash() const noexcept { return hash_; }
-  // Where the stream stands after the rows so far; hash() is then its head.
+  // The chain after the rows so far; hash() is its head.
   [[nodiscard]] const ledger::FactChain& chain() const noexcept { return chain_; }
 
  private:
   ledger::FactChain chain_;
-  std::span<const ledger::SettleEntry> entries_;  // those still to come
+  std::span<const ledger::SettleEntry> entries_;  // entries still to be produced
   ledger::FactRow row_;
   std::vector<ledger::FactShare> shares_;
   std::string hash_;
   std::string buffer_;
 };
 
-// The stream of batches, the same on both engines.
+// The stream of batches, common to both engines.
 class BatchStream : public ledger::SettlementStream {
  public:
   BatchStream(const Context& context, std::int64_t incarnation, std::int64_t stream)
@@ -64,19 +64,19 @@ class BatchStream : public ledger::SettlementStream {
  protected:
   enum class Written : std::uint8_t {
     committed,
-    refused,  // a message was known, or a claim is lost
-    fenced,   // the leases must be looked at again
+    refused,  // a message is known already, or a claim is lost
+    fenced,   // the fence has moved: the leases must be read again
   };
   struct Batch {
     std::int64_t number = 0;
     std::span<const ledger::SettleEntry> entries;
     std::int64_t fence = 0;
-    std::string charges;  // "{}": it needs no fence
+    std::string charges;  // "{}": the batch needs no fence
   };
-  // Writes in one transaction: nothing uncommitted stays. Throws StoreError.
+  // Writes the batch in one transaction. On failure nothing is left uncommitted. Throws StoreError.
   virtual Written write(Connection& connection, const Batch& batch, BatchRows& rows) = 0;
   [[nodiscard]] std::mutex& writer() const noexcept { return context_.database.writer(); }
-  // Whether an unknown batch has committed; it never will if it had not. Throws StoreError.
+  // True if a batch of unknown outcome has committed; false: it never will. Throws StoreError.
   virtual bool find(Connection& connection, std::int64_t stream, std::int64_t number) = 0;
 
  private:
@@ -87,12 +87,13 @@ class BatchStream : public ledger::SettlementStream {
   const LeaseOwner owner_;
   ledger::FactChain chain_;
   Payable payable_;
-  // The chain of the last batch, whose commit may be unknown.
+  // The chain after the last batch, whose commit may be unknown.
   ledger::FactChain unproven_;
   std::vector<LeaseTotal> totals_;
 
  protected:
-  // Keeps statements that are bound to members of the derived class, which ends it first.
+  // Holds statements that are bound to members of the derived class, which is therefore destroyed
+  // first.
   std::unique_ptr<Connection> connection_;
 };
 

@@ -20,7 +20,7 @@ constexpr std::string_view copy_facts = "COPY fact (" FACT_COLUMNS ") FROM STDIN
 constexpr std::string_view copy_shares =
     "COPY fact_share (" SHARE_COLUMNS ") FROM STDIN (FORMAT binary);";
 
-// What settle_open_v1 and settle_replies_v1 raise.
+// SQLSTATEs raised by settle_open_v1 and settle_replies_v1.
 constexpr std::string_view lost_claim = "TP001";
 constexpr std::string_view moved_fence = "TP002";
 constexpr std::string_view unique_violation = "23505";
@@ -34,7 +34,8 @@ class PostgresStream final : public BatchStream {
   Written write(Connection& connection, const Batch& batch, BatchRows& rows) override {
     const ledger::FactChain before = rows.chain();
     fill(rows);
-    // Without parameters, which a message of several statements cannot have: numbers and digits.
+    // A message of several statements cannot have parameters; the inserted values are numbers and
+    // digits only.
     script_ = "SELECT settle_open_v1(" + std::to_string(before.stream) + "," +
               std::to_string(batch.number) + "," + std::to_string(before.next_seq) + "," +
               std::to_string(batch.entries.size()) + ",'" + rows.hash() + "'," +
@@ -57,14 +58,15 @@ class PostgresStream final : public BatchStream {
     }
   }
 
-  // The script is the transaction: without an answer it may have committed.
+  // The script is the whole transaction: without an answer it may have committed.
   static StoreError unanswered(const Connection& connection, const StoreError& error) {
     return connection.broken() ? StoreError(StoreError::Kind::unknown, error.what()) : error;
   }
 
   bool find(Connection& connection, std::int64_t stream, std::int64_t number) override {
     if (!connection.run(insert_tombstone, {stream, number}).empty()) return false;
-    // A row without facts is a tombstone: perhaps our own, of a probe whose answer was lost.
+    // A row without facts is a tombstone, possibly written by an earlier probe of ours whose answer
+    // was lost.
     return connection.run(select_batch_facts, {stream, number}).number(0, 0) > 0;
   }
 
@@ -87,7 +89,7 @@ class PostgresStream final : public BatchStream {
     shares_.end();
   }
 
-  // Nothing in the common case, that no call of the batch came with a key.
+  // Adds nothing in the common case that no call of the batch has an idempotency key.
   void add_replies(Connection& connection, std::span<const ledger::SettleEntry> entries) {
     std::string replies = "[";
     for (const ledger::SettleEntry& entry : entries) {

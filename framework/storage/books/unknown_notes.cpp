@@ -21,7 +21,7 @@ using ledger::UnknownCall;
                    std::string("notes of unknown calls: ") + std::strerror(errno));
 }
 
-// "units account message", so what a crash left of a line is none, or names no message.
+// Parses "units account message"; a line that a crash cut off does not parse, or names no message.
 std::optional<UnknownCall> call_of(std::string_view line) {
   const std::size_t first = line.find(' ');
   const std::size_t second = line.find(' ', first + 1);
@@ -34,7 +34,7 @@ std::optional<UnknownCall> call_of(std::string_view line) {
   return call;
 }
 
-// A new file's name is as durable as its lines only once its directory is.
+// A new file's name is durable only once its directory is synchronised.
 void synchronise_directory(const std::string& path) {
   const int directory =
       ::open(std::filesystem::path(path).parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -44,7 +44,7 @@ void synchronise_directory(const std::string& path) {
   if (result != 0) refuse();
 }
 
-// A file of lines that grows until it is emptied.
+// An append-only file of lines, which is truncated when it is no longer needed.
 class NoteFile final : public ledger::UnknownNotes {
  public:
   explicit NoteFile(const std::string& path)
@@ -55,7 +55,7 @@ class NoteFile final : public ledger::UnknownNotes {
   NoteFile(const NoteFile&) = delete;
   NoteFile& operator=(const NoteFile&) = delete;
 
-  // In one write, and after a line's end whatever a crash left before it.
+  // One write, which first ends a line that a crash may have cut off.
   Stored<Unit> note(std::span<const UnknownCall> calls) override {
     return stored<Unit>([&] {
       std::string lines = "\n";
@@ -83,7 +83,7 @@ class NoteFile final : public ledger::UnknownNotes {
     });
   }
 
-  // Not synchronised: notes that come back after a crash do no harm.
+  // Not synchronised: notes that reappear after a crash do no harm.
   void drop() noexcept override { [[maybe_unused]] const int result = ::ftruncate(file_, 0); }
 
  private:

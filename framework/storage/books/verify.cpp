@@ -16,16 +16,16 @@ namespace {
 
 using ledger::Audit;
 
-// Postings are numbered before they commit, so a number may come after a larger one, though not by
-// more than what others take in the seconds that a transaction may last: the last ones are left to
-// the snapshot.
+// Postings are numbered before they commit, so a smaller number may become visible after a larger
+// one, but at most as far behind as other transactions advance within a transaction's maximum time.
+// The newest postings are therefore read in the snapshot.
 constexpr std::int64_t postings_late_max = 65'536;
-constexpr std::size_t rows_max = 5'000;   // of one statement: the LIMIT of each
-constexpr std::size_t again_max = 1'000;  // rows read again by one statement
+constexpr std::size_t rows_max = 5'000;   // LIMIT of each statement
+constexpr std::size_t again_max = 1'000;  // rows that one statement reads again
 constexpr int catch_up_rounds = 8;
 constexpr std::int64_t no_end = std::numeric_limits<std::int64_t>::max();
 
-// Streams by a walk along the primary key: few among very many rows.
+// Lists streams by a walk along the primary key: few streams among very many rows.
 #define STREAMS_OF(table)                                           \
   "WITH RECURSIVE walk (stream) AS (SELECT MIN(stream) FROM " table \
   " UNION ALL SELECT (SELECT MIN(t.stream) FROM " table             \
@@ -92,7 +92,7 @@ class Reader {
               [&](Connection& connection) { return connection.run(query, values); });
         }) {}
 
-  // Ledger time of the snapshot.
+  // Returns the ledger time of the snapshot.
   std::int64_t read_everything() {
     for (const std::int64_t stream : streams()) read_stream(stream);
     read_postings(run_(select_last_posting, {}).number(0, 0) - postings_late_max);
@@ -131,7 +131,7 @@ class Reader {
     return all;
   }
 
-  // Of streams that have new batches; how many facts.
+  // Reads streams that have new batches; returns the number of facts.
   std::size_t read_new_facts() {
     const Rows rows = run_(select_last_batches, {});
     std::size_t facts = 0;
@@ -142,8 +142,8 @@ class Reader {
     return facts;
   }
 
-  // What has come since the stream was last read; how many facts. A fact that is seen before the
-  // batches are read has its batch among them, or none.
+  // Reads the rows added since the stream was last read; returns the number of facts. A fact seen
+  // before the batches are read must have its batch among them; else it has none.
   std::size_t read_stream(std::int64_t stream) {
     Mark& mark = marks_[stream];
     const std::int64_t seen = run_(select_last_fact, {stream}).number(0, 0);
@@ -224,7 +224,7 @@ class Reader {
     }
   }
 
-  // Charges that no lease carries yet, by lease.
+  // Charges that are not posted to a lease yet, by lease.
   std::map<std::int64_t, ledger::Credits> pending_charges() {
     const Rows rows = run_(select_pending_charges, {});
     std::map<std::int64_t, ledger::Credits> pending;
@@ -234,8 +234,8 @@ class Reader {
     return pending;
   }
 
-  // Two things end without a posting, and are read again for it: the voiding of an allocation, and
-  // a lease that has nothing left.
+  // Two changes happen without a posting, so these rows are read again: an allocation whose voiding
+  // ends, and a lease without units left.
   void take_allocations(const Rows& rows) {
     for (std::size_t row = 0; row < rows.size(); ++row) {
       audit_.allocation({rows.text(row, 0), rows.text(row, 1), rows.number(row, 2),
@@ -319,10 +319,10 @@ class Reader {
   const Context& context_;
   Audit& audit_;
   std::function<Rows(const Query&, Values)> run_;  // on any session, or in the snapshot
-  bool is_last_ = false;                           // in the snapshot
+  bool is_last_ = false;                           // reads run in the snapshot
   std::map<std::int64_t, Mark> marks_;             // by stream
   std::int64_t posting_ = std::numeric_limits<std::int64_t>::min();
-  std::set<std::string> moved_allocations_;  // named in the snapshot
+  std::set<std::string> moved_allocations_;  // to be read again in the snapshot
   std::set<std::int64_t> moved_leases_;
   std::map<std::int64_t, ledger::Credits> pending_;  // in the snapshot
 };

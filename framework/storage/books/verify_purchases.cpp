@@ -3,7 +3,7 @@
 namespace turnpike::storage {
 namespace {
 
-// The id of the allocation is that of the purchase behind its prefix (commerce/purchase.h).
+// An allocation's id is its purchase's id with another prefix (commerce/purchase.h).
 #define OWN_ALLOCATION "a.id = 'alc_' || SUBSTR(p.id, 5)"
 #define CREDITED "p.state IN ('credited', 'refunded', 'disputed')"
 constexpr Query select_uncredited{
@@ -26,7 +26,7 @@ constexpr Query select_unrestored{
     " LEFT JOIN allocation a ON a.id = r.allocation_id WHERE a.id IS NULL OR a.units <> r.units"
     " OR a.account_id <> p.account_id OR a.origin <> p.origin ORDER BY r.allocation_id",
     "t"};
-// What was voided of all its allocations, less what it was given back by some of them.
+// Compares with the units voided in all of a purchase's allocations, less the units restored to it.
 constexpr Query select_misclawed{
     "SELECT p.id FROM purchase p JOIN (SELECT o.id, SUM(a.voided) - SUM(o.units) AS voided FROM ("
     "   SELECT p.id, 'alc_' || SUBSTR(p.id, 5) AS allocation_id, 0 AS units FROM purchase p"

@@ -37,7 +37,7 @@ void Checkpointer::run() {
     try {
       connection_->run(copy);
     } catch (const StoreError&) {
-      // Nothing is lost: the log has it.
+      // A failed copy loses nothing: the data stays in the log.
     }
     lock.lock();
   }

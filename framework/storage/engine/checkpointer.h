@@ -1,10 +1,10 @@
 // Checkpointer: copies SQLite's write-ahead log into the database file (sqlite.org/wal.html), so
-// that hardly a commit has to. Left to itself SQLite lets every thousandth page written copy all of
-// them, and wait for the disk twice more, within a settlement that callers wait for.
+// that commits rarely have to. By default SQLite copies all pages whenever about a thousand were
+// written, and waits for the disk twice more, inside a settlement that callers wait for.
 //
-// The log begins anew only when a commit finds all of it copied, which a Thread beside the writer
-// never brings about under load: so commits still copy, and then but little, when the log has grown
-// to 64 MiB. A copy that fails is left to them, too.
+// The log restarts only when a commit finds all of it copied, which a Thread beside the writer
+// never achieves under load. Commits therefore still copy, but only little, when the log has grown
+// to 64 MiB. They also make up for a failed copy.
 //
 // One Thread with a session of its own; owned by a gateway's Node. The Database must outlive it.
 #pragma once
@@ -21,7 +21,7 @@ namespace turnpike::storage {
 
 class Checkpointer {
  public:
-  // SQL for every session of a database that has a Checkpointer.
+  // SQL to run on every session of a database that has a Checkpointer.
   static std::string prelude();
 
   explicit Checkpointer(const Database& database);  // throws StoreError

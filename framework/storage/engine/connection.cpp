@@ -19,10 +19,10 @@
 namespace turnpike::storage {
 namespace {
 
-// Poco's table of connectors is process-wide by its nature; registering twice is harmless.
+// Poco's table of connectors is process-wide; registering twice is harmless.
 void register_connectors() {
-  // Nobody shares a session, so SQLite need not lock it at every call, nor count what it allocates:
-  // a tenth of a batch. Without effect where a plugin has set SQLite going before.
+  // Sessions are not shared, so SQLite need not lock them at every call, nor count its allocations:
+  // this saves a tenth of a batch. No effect if a plugin has initialized SQLite before.
   [[maybe_unused]] static const int configured =
       sqlite3_config(SQLITE_CONFIG_MULTITHREAD) | sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
   Poco::Data::SQLite::Connector::registerConnector();
@@ -48,12 +48,12 @@ void Bulk::clear() noexcept {
 std::size_t Bulk::size() const noexcept { return columns_.empty() ? 0 : columns_.front().filled; }
 
 struct Connection::Machine {
-  // Poco tries to open a SQLite file that cannot be opened for as long as it may.
+  // Poco retries opening a SQLite file for `timeout_s`.
   Machine(Engine kind, const std::string& target, std::uint32_t timeout_s)
       : engine(kind),
         session(kind == Engine::sqlite ? "SQLite" : "PostgreSQL", target, timeout_s) {}
 
-  // The native handles, each of its engine's sessions alone (statement.h).
+  // The native handles; each is valid only for sessions of its engine (statement.h).
   [[nodiscard]] PGconn* server() { return *Poco::Data::PostgreSQL::Utility::handle(session); }
   [[nodiscard]] sqlite3* file() { return Poco::Data::SQLite::Utility::dbHandle(session); }
 
@@ -71,7 +71,8 @@ struct Connection::Machine {
     return run_once_on(server(), sql, kinds);
   }
 
-  // libpq may learn of the connection's end by a write that fails, and then still calls it good.
+  // libpq may learn of the connection's end by a failed write and still report the connection as
+  // good.
   [[nodiscard]] bool has_ended() {
     if (engine == Engine::sqlite) return false;
     if (!session.isConnected()) return true;
@@ -79,7 +80,7 @@ struct Connection::Machine {
     return ::poll(&socket, 1, 0) > 0;
   }
 
-  // Poco's exceptions become StoreErrors; a session whose connection is gone is marked.
+  // Turns Poco's exceptions into StoreErrors, and marks a session whose connection is lost.
   template <class F>
   auto guard(F&& work) {
     try {
@@ -96,7 +97,7 @@ struct Connection::Machine {
   const Engine engine;
   bool is_broken = false;
   Poco::Data::Session session;
-  std::unordered_map<const Query*, std::unique_ptr<Statement>> kept;  // ends before the session
+  std::unordered_map<const Query*, std::unique_ptr<Statement>> kept;  // destroyed before `session`
 };
 
 Connection::Connection(const Settings& settings, const std::string& target) {
@@ -159,7 +160,7 @@ void Connection::run_script(const std::string& sql,
                       field(PG_DIAG_CONSTRAINT_NAME));
     }
   }
-  if (!is_sent) {  // it cannot be used after what it was left in the middle of
+  if (!is_sent) {  // a partly sent script leaves the session unusable
     machine_->is_broken = true;
     throw StoreError(StoreError::Kind::unavailable, PQerrorMessage(server));
   }

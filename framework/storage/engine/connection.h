@@ -1,10 +1,9 @@
-// Connection: one database session with its kept statements, and the edge at which Poco::Data ends:
-// nothing of it is seen above, results are values. Every failure leaves as a StoreError whose kind
-// tells whether anything can have been written.
+// Connection: one database session with its prepared statements. It hides Poco::Data: callers see
+// values only. Every failure leaves as a StoreError whose kind tells whether anything can have been
+// written.
 //
-// Statements are kept: each Query is prepared once per session and bound again afterwards. A Query
-// must have static storage, since its address is the key. Made by Database; used by one Thread at a
-// time.
+// Each Query is prepared once per session and bound again afterwards. A Query must have static
+// storage, since its address is the key. Made by Database; used by one Thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +23,9 @@ namespace turnpike::storage {
 class StoreError : public std::runtime_error {
  public:
   enum class Kind : std::uint8_t {
-    unavailable,  // nothing was written; it may be tried again on a fresh session
-    unknown,      // a COMMIT without an answer
-    fatal,        // the store cannot be trusted any more
+    unavailable,  // nothing was written; a retry on a fresh session is safe
+    unknown,      // a COMMIT whose answer was lost
+    fatal,        // the store can no longer be trusted
   };
   StoreError(Kind kind, const std::string& text) : std::runtime_error(text), kind_(kind) {}
   [[nodiscard]] Kind kind() const noexcept { return kind_; }
@@ -54,11 +53,11 @@ class ScriptRefused : public StoreError {
 
  private:
   std::string sqlstate_;
-  std::string constraint_;  // empty: it was none
+  std::string constraint_;  // violated constraint; empty: another error
 };
 
-// Whether the parameters of an SQL text, $1, $2, ..., are first used in that order. SQLite takes
-// their names for names: it numbers them by their first place in the text.
+// True if the parameters $1, $2, ... of an SQL text first occur in that order. SQLite treats them
+// as names and numbers them by their first occurrence in the text.
 constexpr bool has_ordered_parameters(std::string_view sql) noexcept {
   std::size_t known = 0;
   for (std::size_t at = sql.find('$'); at != sql.npos; at = sql.find('$', at + 1)) {
@@ -73,9 +72,8 @@ constexpr bool has_ordered_parameters(std::string_view sql) noexcept {
   return true;
 }
 
-// SQL with parameters $1, $2, ... first used in that order (so the text fits both engines; any
-// other does not compile), and the kinds of its result columns: 'i' whole number, 't' text; never
-// NULL.
+// SQL whose parameters $1, $2, ... first occur in that order (so the text fits both engines; any
+// other does not compile), and the kinds of its result columns: 'i' integer, 't' text; never NULL.
 struct Query {
   consteval Query(const char* text, const char* kinds = "") : sql(text), columns(kinds) {
     if (!has_ordered_parameters(text)) throw "parameters are not first used in their order";
@@ -109,8 +107,8 @@ class Rows {
   std::size_t size_ = 0;
 };
 
-// Rows of parameters for one statement, by column: SQLite runs it once for each row in one call.
-// Texts keep their buffers from batch to batch.
+// Parameter rows of one statement, stored by column: SQLite runs the statement once per row in one
+// call. Texts keep their buffers from batch to batch.
 class Bulk {
  public:
   explicit Bulk(const char* columns);
@@ -122,7 +120,7 @@ class Bulk {
  private:
   friend class Connection;
   struct Column {
-    Rows::Column cells;  // those from `filled` on are of an earlier batch
+    Rows::Column cells;  // cells from `filled` on are left over from an earlier batch
     std::size_t filled = 0;
   };
   template <std::size_t kind, class Cell>
@@ -136,7 +134,7 @@ class Bulk {
 
 enum class TransactionKind : std::uint8_t {
   write,
-  snapshot,  // reads that all see the same moment
+  snapshot,  // all reads see the same moment
 };
 
 class Connection {
@@ -147,25 +145,25 @@ class Connection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  // Connects to that PostgreSQL and leaves again; throws StoreError. Poco does not free what it
-  // could not connect, 36 kB each time: so one that was away is asked before it is tried again.
+  // Connects to the PostgreSQL server and disconnects; throws StoreError. Poco leaks 36 kB for each
+  // failed connect, so a server that was down is probed this way first.
   static void ask_postgres(const std::string& target);
 
   [[nodiscard]] Engine engine() const noexcept;
-  // REQUIRES: `query` has static storage and is used with the same kinds of values every time.
+  // REQUIRES: `query` has static storage and is always used with the same kinds of values.
   Rows run(const Query& query, std::initializer_list<Value> values = {});
-  // SQLite only: one execution for each row of `bulk`; returns the number of rows changed.
+  // SQLite only: one execution per row of `bulk`; returns the number of changed rows.
   std::size_t run_bulk(const Query& query, Bulk& bulk);
-  // PostgreSQL only: statements that are one transaction, in one message to the server. Each COPY
-  // ... FROM STDIN among them gets the next of `copies`, whole. Throws StoreError.
+  // PostgreSQL only: sends statements that form one transaction, in one message. Each COPY ... FROM
+  // STDIN in it consumes the next of `copies`. Throws StoreError.
   void run_script(const std::string& sql, std::initializer_list<std::string_view> copies);
-  // PostgreSQL only: the text as a literal of its SQL.
+  // PostgreSQL only: the text as an SQL literal.
   std::string literal(std::string_view text);
   // A one-off statement without parameters, for migrations and session settings.
   void run_once(const std::string& sql);
   Rows query_once(const std::string& sql, const char* columns);
 
-  // The session cannot be used any more.
+  // The session can no longer be used.
   [[nodiscard]] bool broken() const noexcept;
 
  private:

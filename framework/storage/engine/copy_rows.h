@@ -1,5 +1,5 @@
 // CopyRows: rows in the binary format of PostgreSQL's COPY (postgresql.org/docs/15/sql-copy.html,
-// "Binary Format"), in a buffer that is kept from batch to batch. Texts must be UTF-8.
+// "Binary Format"), in a buffer that is reused from batch to batch. Texts must be UTF-8.
 //
 // A value; used by one Thread at a time. Private to storage/.
 #pragma once
@@ -12,7 +12,7 @@ namespace turnpike::storage {
 
 class CopyRows {
  public:
-  // Rows of so many columns each.
+  // `columns`: the number of columns of each row.
   explicit CopyRows(std::uint16_t columns) : columns_(columns) { clear(); }
 
   void clear() {

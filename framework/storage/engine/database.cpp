@@ -19,7 +19,7 @@ void prepare_session(Connection& connection, const Settings& settings) {
   connection.run_once("SET statement_timeout = " + statement_ms);
   connection.run_once("SET idle_in_transaction_session_timeout = " + statement_ms);
   connection.run_once("SET client_min_messages = warning");
-  // Code would be compiled anew for every execution: 100 ms for a statement of 5.
+  // JIT would compile code for every execution: 100 ms for a statement that takes 5 ms.
   connection.run_once("SET jit = off");
   connection.run_once(std::string("SET synchronous_commit = ") +
                       (settings.is_durability_relaxed ? "off" : "on"));
@@ -132,7 +132,7 @@ std::string connection_target(const Settings& settings) {
   const bool is_other_url = !is_url && url.find("://") != url.npos;
   if (url.empty() || is_other_url) refuse_url(std::string(url_form));
   Keywords keywords = is_url ? read_url(url) : read_keywords(url);
-  // Ours are defaults: what the operator wrote stays.
+  // Defaults only: the operator's own keywords take precedence.
   keywords.try_emplace("connect_timeout", std::to_string(settings.connect_timeout_s));
   keywords.try_emplace("tcp_user_timeout", std::to_string(settings.statement_timeout_ms));
   keywords.try_emplace("keepalives_idle", "10");

@@ -2,10 +2,10 @@
 // needs, and its sessions. SQLite: WAL, synchronous=FULL, foreign keys, a short busy timeout, and
 // one writer of this process at a time. PostgreSQL: synchronous_commit=on; bounded connects,
 // statements and idle transactions, and a bound on unacknowledged bytes, so that no Thread waits
-// for a dead server for ever. Settings may relax the two that wait for the disk.
+// indefinitely for a dead server. Settings may relax synchronous and synchronous_commit.
 //
-// Owned by Node; safe for concurrent use. with() and write() are those of the sessions that all
-// calls share (session_pool.h).
+// Owned by Node; safe for concurrent use. with() and write() use the sessions that all calls share
+// (session_pool.h).
 #pragma once
 
 #include <atomic>
@@ -23,14 +23,14 @@ namespace turnpike::storage {
 
 class Database {
  public:
-  // Opens `settings.sessions` sessions, runs `prelude` on each; throws StoreError.
+  // Opens `settings.sessions` sessions and runs `prelude` on each; throws StoreError.
   explicit Database(const Settings& settings, std::vector<std::string> prelude = {});
 
   [[nodiscard]] Engine engine() const noexcept { return settings_.engine; }
   [[nodiscard]] const Settings& settings() const noexcept { return settings_; }
-  // A session of the caller's own, for a Thread that uses it all the time.
+  // Opens a separate session, for a Thread that uses it all the time.
   [[nodiscard]] std::unique_ptr<Connection> connect() const;
-  // The same for a user who takes it now and then and must not wait for sessions of calls.
+  // Opens a separate pool for an occasional user that must not wait for the sessions of calls.
   [[nodiscard]] std::unique_ptr<SessionPool> own_session();
   [[nodiscard]] std::mutex& writer() noexcept { return writer_; }
 
@@ -52,15 +52,15 @@ class Database {
   const std::string target_;
   const std::vector<std::string> prelude_;
   std::mutex writer_;
-  mutable std::atomic<bool> was_away_ = false;  // when last connected to
+  mutable std::atomic<bool> was_away_ = false;  // at the last connect
   SessionPool pool_;
 };
 
 // The connection string for Poco: a path, or libpq keywords with our bounds. Throws StoreError for
-// a URL that cannot be read.
+// an invalid URL.
 std::string connection_target(const Settings& settings);
 
-// Says what is wrong with the form of `storage.postgres.url`; empty: nothing.
+// Describes a fault in the form of `storage.postgres.url`; empty: none.
 std::string postgres_url_fault(const std::string& url);
 
 // The SQLite file's path, below data_dir unless absolute.

@@ -1,7 +1,7 @@
-// RowText: one row of a JSON array, `{"key":value,...},`, appended to a text whose buffer is kept.
-// Batches go to the database as such arrays, and a JSON library takes longer to make them than the
-// database to read them. Keys are one letter each. Texts must be UTF-8 where the database is asked
-// to read them so.
+// RowText: appends one row of a JSON array, `{"key":value,...},`, to a reused text buffer. Batches
+// go to the database as such arrays; a JSON library would take longer to build them than the
+// database to read them. Keys are one letter each. Texts must be UTF-8 if the database reads them
+// as such.
 //
 // Lives on the stack while its row is written. Private to storage/.
 #pragma once
@@ -55,9 +55,9 @@ class RowText {
   const std::size_t start_;
 };
 
-// After the last row of an array that began with "[".
+// Call after the last row of an array that began with "[".
 inline void close_array(std::string& out) {
-  if (out.size() > 1) out.pop_back();  // the last comma
+  if (out.size() > 1) out.pop_back();  // the trailing comma
   out += ']';
 }
 

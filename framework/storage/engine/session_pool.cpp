@@ -44,7 +44,7 @@ void SessionPool::give_back(Session session) noexcept {
   {
     const std::lock_guard lock(mutex_);
     if (is_broken && session.age == age_) ++age_;
-    free_.push_back(std::move(session));  // never over the reserved size
+    free_.push_back(std::move(session));  // within the reserved size
   }
   returned_.notify_one();
 }

@@ -1,8 +1,8 @@
-// SessionPool: a bounded number of open connections. A user that finds none free waits for one, up
-// to a time. A broken connection is replaced when it is next taken, outside the pool's lock. All
-// connections that were opened earlier are replaced with it, since the same cause, such as a
-// restart of the server, has broken those, too. (Poco's own pool throws at once when exhausted,
-// connects under its mutex and hands out dead sessions.)
+// SessionPool: a bounded number of open connections. When none is free, a user waits for one up to
+// a time limit. A broken connection is replaced when it is next taken, outside the pool's lock. All
+// connections that were opened earlier are replaced too, since the same cause, such as a restart of
+// the server, has broken them as well. (Poco's own pool throws at once when exhausted, connects
+// under its mutex and hands out dead sessions.)
 //
 // Owned by Database, or by the code that asked for a pool of its own; safe for concurrent use by
 // plain Threads and the blocking pool. with() and write() run a function on a session; when that
@@ -25,17 +25,18 @@ namespace turnpike::storage {
 class SessionPool {
  public:
   using Connect = std::function<std::unique_ptr<Connection>()>;
-  // Sessions are opened when first taken. `writer` orders the writers of this process on SQLite.
+  // Sessions are opened when first taken. `writer` serializes the writers of this process on
+  // SQLite.
   SessionPool(std::uint32_t sessions, std::uint32_t wait_ms, Connect connect, std::mutex& writer);
-  // Opens all of them now; throws StoreError. REQUIRES: none is on loan.
+  // Opens all sessions now; throws StoreError. REQUIRES: no session is on loan.
   void open();
 
   struct Session {
-    std::unique_ptr<Connection> connection;  // null: to be opened by whoever takes it
-    std::uint64_t age = 0;                   // the pool's, when it began to be opened
+    std::unique_ptr<Connection> connection;  // null: opened when the session is next taken
+    std::uint64_t age = 0;                   // the pool's age when opening began
   };
 
-  // A session on loan; goes back when destroyed.
+  // A session on loan, returned by the destructor.
   class Loan {
    public:
     Loan(SessionPool& pool, Session session) : pool_(pool), session_(std::move(session)) {}
@@ -49,7 +50,7 @@ class SessionPool {
     SessionPool& pool_;
     Session session_;
   };
-  // Throws StoreError `unavailable` when none becomes free in time or none can be opened.
+  // Throws StoreError `unavailable` when no session becomes free in time or none can be opened.
   Loan take();
 
   template <class F>
@@ -70,7 +71,7 @@ class SessionPool {
     return work(*loan);
   }
 
-  // `work` in a write transaction, committed after it.
+  // Runs `work` in a write transaction and commits.
   template <class F>
   auto write(F&& work) {
     return with([&](Connection& connection) {
@@ -83,7 +84,7 @@ class SessionPool {
     });
   }
 
-  // The same, but a Result with an error leaves nothing of what `work` did.
+  // As write(), but a Result with an error rolls the transaction back.
   template <class F>
   auto write_unless_refused(F&& work) {
     return with([&](Connection& connection) {
@@ -116,7 +117,7 @@ class SessionPool {
   std::mutex mutex_;
   std::condition_variable returned_;
   std::vector<Session> free_;
-  std::uint64_t age_ = 0;  // grows when a session of this age is found broken
+  std::uint64_t age_ = 0;  // incremented when a session of this age is found broken
 };
 
 }  // namespace turnpike::storage

@@ -62,7 +62,7 @@ Columns columns_of(const PgResult& result, const char* kinds) {
 
 // ---- SQLite -------------------------------------------------------------------------------------
 
-// A run of the statement, which leaves it ready for the next.
+// One execution of the statement; resets the statement afterwards.
 class SqliteStatement::Use {
  public:
   explicit Use(sqlite3_stmt* statement) noexcept : statement_(statement) {}
@@ -128,7 +128,7 @@ void SqliteStatement::bind(int position, std::int64_t value) {
   if (sqlite3_bind_int64(statement_.get(), position, value) != SQLITE_OK) fail();
 }
 
-// The text is not copied: it lives until the end of the run.
+// Does not copy the text, which outlives the execution.
 void SqliteStatement::bind(int position, std::string_view value) {
   const char* const text = value.data() == nullptr ? "" : value.data();  // null would be NULL
   if (sqlite3_bind_text64(statement_.get(), position, text, value.size(), SQLITE_STATIC,
@@ -183,7 +183,7 @@ Columns PostgresStatement::run(std::span<const Value> values) {
 }
 
 void PostgresStatement::prepare() {
-  // The address tells the statements of a session apart: all live as long as it.
+  // The address is unique among the statements of a session, since all live as long as the session.
   const std::string name = "s" + std::to_string(reinterpret_cast<std::uintptr_t>(this)) + "_" +
                            std::to_string(++prepared_);
   if (!is_good(result_of(PQprepare(server_, name.c_str(), sql_, 0, nullptr)))) fail_on(server_);

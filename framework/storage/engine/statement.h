@@ -1,15 +1,15 @@
-// Statement: SQL that is prepared once for a session and run many times, through the C interfaces
-// of SQLite and libpq. The session is Poco::Data's, which gives out its handle (Utility::dbHandle()
-// and Utility::handle()); its statements are not used, since those of Poco 1.11
+// Statement: SQL that is prepared once per session and run many times, through the C interfaces of
+// SQLite and libpq. The session is Poco::Data's, which exposes its handle (Utility::dbHandle() and
+// Utility::handle()); Poco's own statements are not used, since those of Poco 1.11
 //   - prepare anew on SQLite for each execution, which costs more than a small write,
-//   - free the last result a second time on PostgreSQL when an execution fails,
+//   - free the last result twice on PostgreSQL when an execution fails,
 //   - end a text of SQLite at its first NUL.
 //
-// Failures leave as StoreError: `fatal` when SQLite tells of a broken file or disk, otherwise
+// Failures leave as StoreError: `fatal` when SQLite reports a broken file or disk, otherwise
 // `unavailable`.
 //
-// Private to connection.cpp: the Connection owns its statements, which end before its session; used
-// by the Thread that uses the Connection.
+// Private to connection.cpp: the Connection owns its statements, which are destroyed before its
+// session; used by the Thread that uses the Connection.
 #pragma once
 
 #include <libpq-fe.h>
@@ -34,10 +34,10 @@ class Statement {
 
 class SqliteStatement final : public Statement {
  public:
-  // REQUIRES: one SQL statement. `kinds` are those of Query::columns; it outlives the statement.
+  // REQUIRES: one SQL statement. `kinds` is Query::columns and outlives the statement.
   SqliteStatement(sqlite3* database, const std::string& sql, const char* kinds);
   Columns run(std::span<const Value> values) override;
-  // Once for each row; returns the number of rows changed.
+  // Runs the statement once per row; returns the number of changed rows.
   std::size_t run_rows(std::span<const Rows::Column* const> parameters, std::size_t rows);
 
  private:
@@ -57,7 +57,7 @@ class SqliteStatement final : public Statement {
 
 class PostgresStatement final : public Statement {
  public:
-  // The same as above; `sql` outlives the statement, too. Prepared at the first run.
+  // As SqliteStatement(); `sql` must outlive the statement too. Prepared at the first run.
   PostgresStatement(PGconn* server, const char* sql, const char* kinds);
   Columns run(std::span<const Value> values) override;
 
@@ -67,13 +67,13 @@ class PostgresStatement final : public Statement {
   PGconn* const server_;
   const char* const sql_;
   const char* const kinds_;
-  std::string name_;                // of what the server has prepared; empty: nothing
-  int prepared_ = 0;                // so many times
-  std::vector<std::string> texts_;  // of the values; libpq wants a NUL behind each
+  std::string name_;                // of the prepared statement on the server; empty: none
+  int prepared_ = 0;                // number of times prepared
+  std::vector<std::string> texts_;  // values with the NUL that libpq requires
   std::vector<const char*> pointers_;
 };
 
-// SQL without parameters, in one round trip.
+// Runs SQL without parameters in one round trip.
 Columns run_once_on(PGconn* server, const std::string& sql, const char* kinds);
 
 }  // namespace turnpike::storage

@@ -15,7 +15,7 @@ Transaction::~Transaction() {
   try {
     connection_.roll_back();
   } catch (const StoreError&) {
-    // The session is gone, and the transaction with it.
+    // The session is lost, and the transaction with it.
   }
 }
 
@@ -56,7 +56,7 @@ void Transaction::commit() {
             connection_.broken() ? StoreError::Kind::unknown : StoreError::Kind::unavailable,
             error.what());
       }
-      throw;  // SQLite: fatal for I/O errors; a busy or full file still holds the transaction
+      throw;  // SQLite: fatal for I/O errors; if the file is busy or full the transaction stays
     }
   });
 }

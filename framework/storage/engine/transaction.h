@@ -1,7 +1,8 @@
-// Transaction: the only place that begins one, so every one that is begun is ended. It marks itself
-// failed when a statement throws and then refuses to commit (PostgreSQL would answer COMMIT of a
-// failed transaction without an error, having rolled back). On SQLite a `write` takes the write
-// lock at its beginning, since a read that turns into a write fails at once when another wrote.
+// Transaction: the only place that begins transactions, so every transaction is ended. It marks
+// itself failed when a statement throws and then refuses to commit (PostgreSQL answers COMMIT of a
+// failed transaction without an error, after rolling back). On SQLite a `write` takes the write
+// lock at its beginning, since upgrading a read to a write fails at once if another writer
+// committed.
 //
 // Lives on one Thread's stack; rolls back in its destructor unless committed.
 #pragma once
@@ -13,14 +14,15 @@
 
 namespace turnpike::storage {
 
-// PostgreSQL's wall time, also in a transaction that began long ago.
+// PostgreSQL's wall clock, even in a transaction that began long ago.
 inline constexpr Query server_time{
     "SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::bigint AS now_ms", "i"};
 
 class Transaction {
  public:
   using Kind = TransactionKind;
-  // `writer` orders the writers of this process on SQLite, whose own lock is polled, not queued.
+  // `writer` serializes the writers of this process on SQLite, whose own lock is polled, not
+  // queued.
   Transaction(Connection& connection, Kind kind, std::mutex& writer);
   ~Transaction();
   Transaction(const Transaction&) = delete;

@@ -15,13 +15,13 @@ using status::ShownIncident;
   " difference, started_at, opened_at, recovering_at, resolved_at, first_round, last_round," \
   " calls_refused, credits_charged FROM status_incident"
 constexpr char incident_kinds[] = "ttttttitttiiiiiiii";
-// A suspicion that did not come true was never opened.
+// Unconfirmed suspicions have no opening time.
 constexpr Query select_incident_page{
     INCIDENT_COLUMNS
     " WHERE (started_at, id) < ($1, $2) AND ($3 = 1 OR opened_at > 0 OR state <> 'resolved')"
     " ORDER BY started_at DESC, id DESC LIMIT $4",
     incident_kinds};
-// Two parts, each by its index.
+// Two parts, each with its own index.
 constexpr Query select_recent_incidents{
     INCIDENT_COLUMNS " WHERE state <> 'resolved' UNION ALL " INCIDENT_COLUMNS
                      " WHERE state = 'resolved' AND resolved_at >= $1 ORDER BY started_at, id",

@@ -5,7 +5,7 @@ namespace {
 
 using status::Lease;
 
-// Locks the row until the transaction's end, so that times are read in the order of the changes.
+// Locks the row until the commit, so that times are read in the order of the changes.
 constexpr Query lock_leader{
     "UPDATE status_lease SET name = name WHERE name = 'leader'"
     " RETURNING holder, epoch, until_ms",

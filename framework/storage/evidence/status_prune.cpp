@@ -3,7 +3,7 @@
 namespace turnpike::storage {
 namespace {
 
-// A transaction for each thousand, since others wait for it on SQLite.
+// One transaction per thousand rows, since other writers wait for it on SQLite.
 constexpr Query prune_books{
     "DELETE FROM status_book WHERE (stream, round) IN (SELECT stream, round FROM status_book"
     " WHERE ended_at < $1 ORDER BY ended_at LIMIT 1000) RETURNING round",
@@ -43,7 +43,7 @@ SqlStatusStore::Answer<std::uint64_t> SqlStatusStore::prune(const status::Retent
             pruned += step;
           } while (step == 1'000);
         };
-        // Books before lines: who starts behind a book finds all lines from there on.
+        // Books before lines: a reader that starts after a book then finds all lines from there on.
         each_thousand([&](Transaction& transaction, std::int64_t now_ms) {
           return transaction.run(prune_books, {now_ms - retention.lines_ms});
         });

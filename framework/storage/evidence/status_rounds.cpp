@@ -16,7 +16,7 @@ using status::StoredRound;
 
 // ---- closing ------------------------------------------------------------------------------------
 
-// Locks the lease until the round is written, so nobody takes it meanwhile.
+// Locks the lease until the round is written, so that no other node takes it meanwhile.
 constexpr Query lock_lease_of{
     "UPDATE status_lease SET name = name WHERE name = 'leader' AND holder = $1 AND epoch = $2"
     " RETURNING epoch",
@@ -33,7 +33,7 @@ constexpr Query insert_key{
     "INSERT INTO status_key (kid, public_key, first_round) VALUES ($1, $2, $3)"
     " ON CONFLICT DO NOTHING"};
 
-// What differs between the engines: how bytes are bound.
+// The queries that differ between the engines, by how bytes are bound.
 struct BytesQueries {
   Query insert_lines;
   Query keep_newest;
@@ -122,7 +122,7 @@ constexpr Query add_impacts_postgres{
 
 std::int64_t whole(std::uint64_t number) noexcept { return static_cast<std::int64_t>(number); }
 
-// The rows of what a round changed. Made before the transaction, whose locks others wait for.
+// The rows of a round's changes. Built before the transaction, which holds locks.
 class ChangeRows {
  public:
   ChangeRows(Engine engine, const ClosedRound& closed)
@@ -174,7 +174,7 @@ class ChangeRows {
   RowBatch impacts_;
 };
 
-// A round on its way into the tables.
+// Prepares a round and writes it into the tables.
 class RoundWrite {
  public:
   RoundWrite(Engine engine, const ClosedRound& closed)
@@ -325,7 +325,7 @@ const ReadQueries& read_queries(Engine engine) noexcept {
 SqlStatusStore::Answer<Closing> SqlStatusStore::close_round(const ClosedRound& round) {
   return answered<Closing>(
       context_, base::ErrorCode::status_unavailable, "close round", [&]() -> Closing {
-        // Deflating and making rows takes longer than writing them, and asks for no lock.
+        // Deflating and building rows takes longer than writing them, and needs no lock.
         RoundWrite write(engine_, round);
         const Closing closing = context_.database.write(
             [&](Transaction& transaction) { return write.write(transaction); });
@@ -365,7 +365,7 @@ SqlStatusStore::Answer<std::vector<StoredRound>> SqlStatusStore::rounds(std::str
       StoredRound& round = found.emplace_back();
       round.round = round_at(rows, row);
       const std::string& lines = rows.text(row, round_columns);
-      if (!lines.empty()) round.lines = unpacked(lines);  // nothing deflated has some bytes, too
+      if (!lines.empty()) round.lines = unpacked(lines);  // an empty text deflates to bytes too
     }
     return found;
   });
@@ -394,7 +394,7 @@ SqlStatusStore::Answer<std::uint64_t> SqlStatusStore::first_verifiable(std::stri
         if (newest.empty() || oldest == 1) return 1;
         const std::int64_t book =
             oldest == 0 ? 0 : snapshot.run(select_oldest_book, {stream, oldest - 1}).number(0, 0);
-        // Without a book that is older, the evidence begins behind the newest one.
+        // Without an older book, the evidence begins after the newest round.
         return static_cast<std::uint64_t>(book == 0 ? newest.number(0, 0) : book) + 1;
       });
 }

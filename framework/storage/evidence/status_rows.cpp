@@ -37,7 +37,7 @@ std::vector<Item> stored_list(const std::string& json) {
 std::string packed(Engine engine, std::string_view text) {
   uLongf size = compressBound(static_cast<uLong>(text.size()));
   std::string bytes(size, '\0');
-  // Fails for want of memory alone, since the space suffices.
+  // Fails only if memory is exhausted, since the buffer suffices.
   if (compress2(reinterpret_cast<Bytef*>(bytes.data()), &size,
                 reinterpret_cast<const Bytef*>(text.data()), static_cast<uLong>(text.size()),
                 Z_DEFAULT_COMPRESSION) != Z_OK) {

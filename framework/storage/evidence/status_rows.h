@@ -1,5 +1,5 @@
-// What the parts of the status store share: bytes that are kept deflated, many rows in one write,
-// the names of enums and lists as text.
+// Helpers shared by the parts of the status store: deflated bytes, many rows in one write, and
+// enums and lists as text.
 //
 // Private to storage/. Values and free functions; a RowBatch is used by one Thread.
 #pragma once
@@ -20,21 +20,21 @@ namespace turnpike::storage {
 
 // ---- bytes --------------------------------------------------------------------------------------
 
-// `text` deflated (RFC 1950), in the form of a parameter of that engine: as it is for SQLite's
-// CAST(... AS BLOB), hex for decode() of PostgreSQL.
+// Deflates `text` (RFC 1950) into a parameter of the engine: raw bytes for SQLite's CAST(... AS
+// BLOB), hex for PostgreSQL's decode().
 std::string packed(Engine engine, std::string_view text);
 
-// The text again, of what hex() or encode() gives. Throws StoreError, kind fatal, for anything that
-// packed() did not make.
+// Inflates the output of hex() or encode(). Throws StoreError, kind fatal, for anything that
+// packed() did not produce.
 std::string unpacked(std::string_view hex);
 
 // ---- many rows ----------------------------------------------------------------------------------
 
-// Rows of one statement: vectors that SQLite binds row for row, or one JSON array for PostgreSQL,
+// Rows of one statement: vectors that SQLite binds row by row, or one JSON array for PostgreSQL,
 // whose columns are named a, b, c, ...
 class RowBatch {
  public:
-  // `kinds`: those of the columns, see Query. It outlives the batch.
+  // `kinds`: the column kinds, see Query; must outlive the batch.
   RowBatch(Engine engine, const char* kinds) : engine_(engine), bulk_(kinds) {}
 
   template <class... Values>
@@ -51,8 +51,8 @@ class RowBatch {
   }
 
   [[nodiscard]] bool empty() const noexcept { return rows_ == 0; }
-  // Writes the rows, if there are any; again, when the transaction is tried again. The query of
-  // PostgreSQL takes them as its one parameter. No row may be added afterwards.
+  // Writes the rows, if there are any; may be called again when the transaction is retried. The
+  // query of PostgreSQL takes them as its one parameter. No row may be added afterwards.
   void write(Transaction& transaction, const Query& on_sqlite, const Query& on_postgres) {
     if (empty()) return;
     if (engine_ == Engine::sqlite) {
@@ -74,7 +74,7 @@ class RowBatch {
 
 [[noreturn]] void refuse_stored(std::string_view what, std::string_view text);
 
-// The value of that name; `last` is the enum's last one. Throws StoreError, kind fatal.
+// The enumerator of that name; `last` is the enum's last one. Throws StoreError, kind fatal.
 template <class Enum>
 Enum stored_enum(std::string_view name, Enum last) {
   for (int at = 0; at <= static_cast<int>(last); ++at) {
@@ -85,7 +85,7 @@ Enum stored_enum(std::string_view name, Enum last) {
 
 std::string list_text(const std::vector<std::string>& texts);
 std::string list_text(const std::vector<std::uint32_t>& numbers);
-// Throw StoreError, kind fatal.
+// Parse JSON lists. Throw StoreError, kind fatal.
 std::vector<std::string> stored_texts(const std::string& json);
 std::vector<std::uint32_t> stored_numbers(const std::string& json);
 

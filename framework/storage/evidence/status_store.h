@@ -81,7 +81,7 @@ class SqlStatusStore final : public status::StatusStore {
     return answered<T>(context_, base::ErrorCode::status_unavailable, what,
                        [&]() -> T { return context_.database.with(std::forward<F>(work)); });
   }
-  // Several reads that see the same moment; `work` takes a Transaction&.
+  // Several reads in one snapshot; `work` takes a Transaction&.
   template <class T, class F>
   Answer<T> read_at_once(std::string_view what, F&& work) {
     return read<T>(what, [&](Connection& connection) -> T {
@@ -89,14 +89,14 @@ class SqlStatusStore final : public status::StatusStore {
       return work(snapshot);
     });
   }
-  // A transaction of its own; `work` takes a Transaction&.
+  // A write transaction of its own; `work` takes a Transaction&.
   template <class T, class F>
   Answer<T> write(std::string_view what, F&& work) {
     return answered<T>(context_, base::ErrorCode::status_unavailable, what,
                        [&]() -> T { return context_.database.write(std::forward<F>(work)); });
   }
 
-  // With their notes and events.
+  // Reads incidents with their notes and events.
   std::vector<status::ShownIncident> shown(Transaction& transaction, const Rows& rows);
   static std::optional<status::Sweep> sweep_in(Transaction& transaction, const Rows& rows);
   static status::Sweep sweep_at(Transaction& transaction, const Rows& rows, std::size_t row);

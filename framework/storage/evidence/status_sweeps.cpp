@@ -9,7 +9,7 @@ using status::Sweep;
 using status::SweepState;
 using status::SweepTarget;
 
-// Its row lock lets one sweep begin at a time: who comes next sees it.
+// The row lock serializes the beginning of sweeps, so that the second one sees the first.
 constexpr Query lock_sweeps{
     "UPDATE counter SET value = value + 1 WHERE name = 'status_sweep' RETURNING value", "i"};
 
@@ -29,7 +29,7 @@ constexpr Query supersede_sweeps{
 constexpr Query insert_sweep{
     "INSERT INTO status_sweep (id, release, generation_id, payload_hash, principal, state,"
     " started_at, expires_at) VALUES ($1, $2, $3, $4, $5, 'running', $6, $7)"};
-// Locks a sweep that runs until the transaction's end.
+// Locks a running sweep until the commit.
 constexpr Query lock_running_sweep{
     "UPDATE status_sweep SET state = state WHERE id = $1 AND state = 'running' RETURNING id", "t"};
 constexpr Query end_running_sweep{

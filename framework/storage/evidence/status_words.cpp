@@ -8,7 +8,7 @@ namespace {
 using identity::Actor;
 using status::Maintenance;
 
-// Locks the incident until the transaction's end, so its notes are numbered one after the other.
+// Locks the incident until the commit, so that its notes are numbered consecutively.
 constexpr Query lock_incident{
     "UPDATE status_incident SET scope = scope WHERE id = $1 RETURNING id", "t"};
 constexpr Query lock_open_of_operators{
@@ -44,7 +44,7 @@ constexpr Query select_maintenance{
     "tttiiti"};
 #undef MAINTENANCE_COLUMNS
 
-// The events of an incident that operators know of are no edges of the rules.
+// Numbers of the events of operators' incidents, which are no edges of the rules.
 constexpr std::int64_t opening_no = 0;
 constexpr std::int64_t resolving_no = 1;
 

@@ -18,7 +18,7 @@ constexpr std::int64_t price_usage_ms = 30 * 24 * usage_hour_ms;
 
 constexpr Query begin_scan{
     "UPDATE notice_scan SET begun_at = $1 WHERE name = $2 AND begun_at <= $3 RETURNING name", "t"};
-// First in its transaction: nodes note prices one after the other.
+// Runs first in its transaction, so that nodes store prices one after the other.
 constexpr Query lock_prices{"UPDATE notice_scan SET begun_at = $1 WHERE name = 'prices'"};
 
 // As LedgerStore::balance().
@@ -43,10 +43,9 @@ constexpr Query mark_low{
     " AND is_low = 0 RETURNING account_id",
     "t"};
 
-// Capped keys, and grants of programs that are capped, of accounts that want to know, in the day
-// and the month of now, which were not told of it. A window is there once a call was to be paid in
-// it. lease_now counts what was spent: what nodes have leased and not spent can still be called
-// with.
+// Capped keys, and capped grants, of accounts with a subscription, that reached a cap in the
+// current day or month and were not notified of it. A window exists once a call was to be paid in
+// it. lease_now gives the spent units: leased but unspent units of nodes can still be used.
 constexpr Query select_caps_reached{
     "SELECT w.account_id, w.key_id, w.span, w.starts_at, w.cap, w.spent, w.least FROM ("
     "SELECT k.account_id, k.id AS key_id, w.span, w.starts_at,"
@@ -71,7 +70,7 @@ constexpr Query select_caps_reached{
     ") w WHERE w.cap - w.spent < w.least ORDER BY w.account_id, w.key_id, w.span LIMIT 1000",
     "tttiiii"};
 
-// One parameter has all prices, as an array of [route, method, cost].
+// All prices in one parameter, as an array of [route, method, cost].
 struct PriceQueries {
   Query changed;
   Query keep;
@@ -115,7 +114,7 @@ constexpr Query sweep_notice_deliveries{
     "DELETE FROM notice_delivery WHERE id IN (SELECT id FROM notice_delivery"
     " WHERE ended_at >= 0 AND ended_at < $1 ORDER BY ended_at LIMIT 1000) RETURNING id",
     "t"};
-// Their endpoint was removed while their event happened.
+// Deliveries whose endpoint was removed while the event was written.
 constexpr Query sweep_orphan_deliveries{
     "DELETE FROM notice_delivery WHERE state = 'pending' AND NOT EXISTS"
     " (SELECT 1 FROM notice_endpoint e WHERE e.id = notice_delivery.endpoint_id) RETURNING id",
@@ -135,7 +134,7 @@ std::string prices_text(std::span<const RoutePrice> prices) {
   return list.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-// Of changed prices, their operations.
+// The operations of changed prices, as JSON.
 std::string names_text(const Rows& rows) {
   nlohmann::json list = nlohmann::json::array();
   for (std::size_t row = 0; row < rows.size(); ++row) {
@@ -157,7 +156,7 @@ std::vector<PriceChange> changes_at(const Rows& rows, std::span<const RoutePrice
   return changes;
 }
 
-// Of the changes, those of each account that used the operation lately.
+// The changes by account, for accounts that used the operation lately.
 ChangesOfAccount changes_of_accounts(const Rows& used, const std::vector<PriceChange>& changes) {
   std::map<std::pair<std::string_view, std::string_view>, const PriceChange*> by_name;
   for (const PriceChange& change : changes) by_name[{change.route_id, change.method}] = &change;
@@ -239,7 +238,7 @@ SqlNoticeStore::Answer<std::uint32_t> SqlNoticeStore::note_prices(
   const std::string all = prices_text(prices);
   const PriceQueries& queries =
       context_.database.engine() == Engine::sqlite ? prices_of_sqlite : prices_of_postgres;
-  // What was paid by whom is read before the transaction, in which the changes must be the same.
+  // The payers are read before the transaction, in which the changes must still be the same.
   const auto seen = read<Rows>("find changed prices", [&](Connection& connection) {
     return connection.run(queries.changed, {all});
   });

@@ -9,8 +9,8 @@ using notices::Attempt;
 using notices::DisabledReason;
 using notices::DueDelivery;
 
-// One delivery of an endpoint at a time, the one that is due longest, so that a receiver that does
-// not answer takes no more than one of our waits, and gets what it gets in order.
+// At most one delivery per endpoint at a time, the longest due one: an unresponsive receiver then
+// occupies only one sender, and deliveries keep their order.
 #define DUE_NOTICES                                                                              \
   "SELECT d.id FROM notice_delivery d JOIN notice_endpoint e ON e.id = d.endpoint_id"            \
   " WHERE d.state = 'pending' AND d.due_at <= $2 AND d.lease_until <= $2 AND e.disabled = ''"    \
@@ -32,7 +32,7 @@ constexpr Query select_due_notice{
     " FROM notice_delivery d JOIN notice_event v ON v.id = d.event_id"
     " JOIN notice_endpoint e ON e.id = d.endpoint_id WHERE d.id = $2",
     "tttitttt"};
-// Before the delivery's row, as everywhere.
+// Locks the endpoint before the delivery, as everywhere.
 constexpr Query lock_endpoint_of{
     "UPDATE notice_endpoint SET url = url WHERE id = $1"
     " RETURNING account_id, disabled, failing_since",
@@ -106,12 +106,12 @@ SqlNoticeStore::Answer<DisabledReason> SqlNoticeStore::finish(const DueDelivery&
       return DisabledReason::none;
     }
     const Rows endpoint = transaction.run(lock_endpoint_of, {delivery.endpoint_id});
-    if (endpoint.empty()) return DisabledReason::none;  // it was removed, and its deliveries
+    if (endpoint.empty()) return DisabledReason::none;  // removed with its deliveries
     const std::int64_t now_ms = context_.now_ms(transaction);
     const Rows counted =
         transaction.run(count_attempt, {std::int64_t{attempt.status}, attempt.problem, now_ms,
                                         delivery.id, delivery.lease_until_ms});
-    if (counted.empty()) return DisabledReason::none;  // the lease was over, or it is cancelled
+    if (counted.empty()) return DisabledReason::none;  // the lease expired, or it is cancelled
     const notices::AfterAttempt after = notices::after_attempt(
         attempt, static_cast<std::uint32_t>(counted.number(0, 0)), now_ms, chance);
     const bool has_ended = after.state != notices::DeliveryState::pending;

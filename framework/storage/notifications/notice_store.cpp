@@ -31,7 +31,7 @@ constexpr Query select_endpoints{"SELECT " ENDPOINT_COLUMNS
                                  " FROM notice_endpoint WHERE account_id = $1"
                                  " ORDER BY created_at, id",
                                  endpoint_kinds};
-// Takes the row.
+// Locks the row.
 constexpr Query lock_endpoint{
     "UPDATE notice_endpoint SET url = url WHERE account_id = $1 AND id = $2"
     " RETURNING " ENDPOINT_COLUMNS,
@@ -143,7 +143,7 @@ void SqlNoticeStore::disable(Transaction& transaction, std::string_view id, Disa
 SqlNoticeStore::Answer<Endpoint> SqlNoticeStore::create(const notices::NewEndpoint& wanted,
                                                         const identity::Actor& actor) {
   return changed_by<Endpoint>("create endpoint", [&](Transaction& transaction) -> Answer<Endpoint> {
-    // Takes the account's row, so that they are counted one after the other.
+    // Locks the account's row, so that concurrent additions are counted correctly.
     if (auto why = why_not_given(transaction, wanted.account_id)) return *std::move(why);
     if (auto why = why_not_allowed(transaction, wanted.account_id, actor, identity::Role::admin)) {
       return *std::move(why);

@@ -55,7 +55,7 @@ class SqlNoticeStore final : public notices::NoticeStore {
   Answer<std::uint32_t> sweep(std::int64_t kept_ms) override;
 
  private:
-  // One change in a transaction of its own; an error leaves nothing of it.
+  // One change in a transaction of its own; an error rolls it back.
   template <class T, class F>
   Answer<T> changed_by(std::string_view what, F&& work) const {
     return changed<T>(context_, base::ErrorCode::notification_unavailable, what,
@@ -68,11 +68,13 @@ class SqlNoticeStore final : public notices::NoticeStore {
   }
   void audit(Transaction& transaction, const identity::Actor& actor, std::string_view account_id,
              std::string_view action, std::string_view target, std::string detail) const;
-  // Nothing is sent to it from now on. REQUIRES: the endpoint's row is taken.
+  // Disables the endpoint: no further delivery is sent to it. REQUIRES: the endpoint's row is
+  // locked.
   void disable(Transaction& transaction, std::string_view id, notices::DisabledReason reason,
                std::int64_t now_ms) const;
 
-  // Reads books and usage together, which on SQLite are two files; outside of any transaction.
+  // Reads books and usage together, which are two files on SQLite; call it outside of any
+  // transaction.
   template <class T, class F>
   Answer<T> read_usage(std::string_view what, F&& work) {
     return answered<T>(context_, base::ErrorCode::notification_unavailable, what,

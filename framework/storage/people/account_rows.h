@@ -1,6 +1,6 @@
-// Accounts as rows, for the stores in whose transactions one is made.
+// Account rows, for the stores that create an account in their transactions.
 //
-// Private to storage/; used by the Thread that has the transaction.
+// Private to storage/; used by the Thread that runs the transaction.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace turnpike::storage {
 
-// An account that is provisioning, with its founder as owner, if there is one.
+// Inserts a provisioning account, with its founder, if given, as owner.
 Result<identity::Account, base::Error> insert_account_as(
     const Context& context, Transaction& transaction, std::string_view name,
     std::string_view owner, const std::optional<identity::Founder>& founder);

@@ -31,7 +31,7 @@ constexpr Query search_accounts{
     "   OR id IN (SELECT account_id FROM api_key WHERE prefix = $4))"
     " ORDER BY created_at DESC, id DESC LIMIT $6",
     "tttit"};
-// The first statement of activate(): it takes the row, so two nodes come one after the other.
+// The first statement of activate(): it locks the row, so that nodes activate one after the other.
 constexpr Query touch_account{
     "UPDATE account SET name = name WHERE id = $1 RETURNING id, name, status, created_at, owner",
     "tttit"};
@@ -40,7 +40,7 @@ constexpr Query update_status{
     "tttit"};
 constexpr Query select_starter{
     "SELECT id FROM allocation WHERE account_id = $1 AND origin = 'starter_grant'", "t"};
-// An owner whose claim another transaction is making waits for its end here.
+// Waits if another transaction is claiming for the same owner.
 constexpr Query insert_starter_claim{
     "INSERT INTO starter_claim (owner, account_id) VALUES ($1, $2)"
     " ON CONFLICT DO NOTHING RETURNING owner",
@@ -54,7 +54,7 @@ void set_status_in(Transaction& transaction, Account& account, AccountStatus sta
   record_identity_change(transaction, account.id, "");
 }
 
-// For LIKE: what holds the text, whatever stands around it.
+// A LIKE pattern that matches names containing the text.
 std::string pattern_of(std::string_view text) {
   std::string pattern = "%";
   for (const char c : text) {

@@ -1,7 +1,7 @@
-// Audit events as rows, and the judgement of who may change what in an account, for the stores that
-// write them in the transaction of a change.
+// Audit events as rows, and the check of who may change what in an account, for stores that write
+// an event in the transaction of the change.
 //
-// Private to storage/; used by the Thread that has the transaction.
+// Private to storage/; used by the Thread that runs the transaction.
 #pragma once
 
 #include <memory>
@@ -14,16 +14,16 @@
 
 namespace turnpike::storage {
 
-// `event` has the rest; number and time are given here.
+// Sequence and time are assigned here; `event` has the other values.
 void write_audit(const Context& context, Transaction& transaction,
                  const identity::AuditEvent& event);
 
-// The role of a person in an account; nothing: they are no member.
+// The person's role in the account; nullopt: not a member.
 std::optional<identity::Role> role_in(Transaction& transaction, std::string_view account_id,
                                       std::string_view person_id);
 
-// Why the actor may not do what needs this role in the account; nothing: they may. Whoever is no
-// person has the right from elsewhere.
+// The reason why the actor may not act where `needed` is required; nullopt: allowed. Actors that
+// are not people are authorized elsewhere.
 std::optional<base::Error> why_not_allowed(Transaction& transaction, std::string_view account_id,
                                            const identity::Actor& actor, identity::Role needed);
 

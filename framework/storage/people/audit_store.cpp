@@ -29,7 +29,7 @@ constexpr Query select_events_of{
     " FROM audit_event WHERE account_id = $1 AND sequence < $2"
     " AND ('' = $3 OR actor = $3) AND ('' = $4 OR action = $4) ORDER BY sequence DESC LIMIT $5",
     event_kinds};
-// Each side reads as much of its index as one page takes.
+// Each side of the union reads one page from its index.
 constexpr Query select_events_about{
     "SELECT " EVENT_COLUMNS
     " FROM audit_event WHERE sequence IN"
@@ -46,7 +46,7 @@ constexpr Query add_try{
     "INSERT INTO throttle (key, starts_at, ends_at, tries) VALUES ($1, $2, $3, 1)"
     " ON CONFLICT (key, starts_at) DO UPDATE SET tries = throttle.tries + 1 RETURNING tries",
     "i"};
-// A transaction for each thousand, since others wait for it on SQLite.
+// One transaction per thousand rows, since other writers wait for it on SQLite.
 constexpr Query sweep_events{
     "DELETE FROM audit_event WHERE sequence IN"
     " (SELECT sequence FROM audit_event WHERE at < $1 ORDER BY at LIMIT 1000) RETURNING sequence",

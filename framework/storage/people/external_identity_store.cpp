@@ -93,8 +93,8 @@ class SqlExternalIdentityStore final : public identity::ExternalIdentityStore {
                                             was_taken);
                              });
     };
-    // Of two who come at once with an identity that nobody has, the second finds the person that
-    // the first one made.
+    // If two sign-ins with the same new identity run at once, the second retries and finds the
+    // person that the first created.
     bool was_taken = false;
     auto begun = try_it(was_taken);
     return was_taken ? try_it(was_taken) : begun;
@@ -133,7 +133,7 @@ class SqlExternalIdentityStore final : public identity::ExternalIdentityStore {
       auto linked = insert(transaction, identity, actor.person_id, actor);
       if (!linked) return linked_already();
       if (!renew_session(context_, transaction, actor.person_id, session)) return proved_nobody();
-      if (credentials_of(transaction, actor.person_id) > 1) {  // the first one is no news
+      if (credentials_of(transaction, actor.person_id) > 1) {  // no notice of the first one
         tell_person(context_, transaction, actor.person_id, identity::Notice::identity_linked,
                     identity.provider, actor);
       }
@@ -206,7 +206,7 @@ class SqlExternalIdentityStore final : public identity::ExternalIdentityStore {
     return added.ok() ? std::nullopt : std::optional(added.error());
   }
 
-  // Nothing: somebody has it.
+  // nullopt: the identity is linked already.
   std::optional<ExternalIdentity> insert(Transaction& transaction, const ProvedIdentity& identity,
                                          const std::string& person_id, const Actor& actor) const {
     ExternalIdentity linked;
@@ -233,7 +233,7 @@ class SqlExternalIdentityStore final : public identity::ExternalIdentityStore {
     return linked;
   }
 
-  // False: the person does not have it.
+  // False: the identity is not the person's.
   bool use(Transaction& transaction, const ProvedIdentity& identity,
            std::string_view person_id) const {
     return !transaction

@@ -73,11 +73,11 @@ constexpr Query insert_grant{
     " cap_per_month, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)"};
 constexpr Query lock_person_of_grant{
     "UPDATE person SET name = name WHERE id = $1 AND status = 'active' RETURNING id", "t"};
-// Members and caps of an account change under its row, so that is taken first.
+// Members and caps of an account change under its row lock, so that row is locked first.
 constexpr Query lock_account_of_grant{
     "UPDATE account SET name = name WHERE id = (SELECT account_id FROM oauth_grant WHERE id = $1)"};
 constexpr Query lock_grant{"UPDATE oauth_grant SET end_reason = end_reason WHERE id = $1"};
-// Two uses of one token come one after the other.
+// Serializes two uses of one token.
 constexpr Query lock_grant_of_token{
     "UPDATE oauth_grant SET end_reason = end_reason WHERE ended_at = -1 AND id ="
     " (SELECT grant_id FROM oauth_token WHERE digest = $1)"
@@ -121,8 +121,8 @@ constexpr Query select_access{
     " JOIN account a ON a.id = g.account_id"
     " WHERE t.digest = $1 AND t.kind = 'access' AND g.ended_at = -1",
     "ttiiti"};
-// Tokens count for a while beyond their end: one that is being exchanged at this moment may not be
-// seen yet.
+// Tokens count for a while after their expiry: a successor that is just being issued may not be
+// visible yet.
 constexpr Query end_idle_grants{
     "UPDATE oauth_grant SET ended_at = $1, end_reason = 'idle' WHERE ended_at = -1 AND NOT EXISTS"
     " (SELECT 1 FROM oauth_token t WHERE t.grant_id = oauth_grant.id AND t.expires_at > $2"
@@ -182,7 +182,7 @@ base::Error request_decided() {
   return {ErrorCode::oauth_request_ended, "This request for access was decided already."};
 }
 
-// Of the grant that a token belongs to, whose row the transaction has.
+// The grant of a token; the transaction holds its row lock.
 struct LockedGrant {
   std::string id;
   std::string client_id;
@@ -207,7 +207,7 @@ std::optional<TokenRow> token_row(Transaction& transaction, const std::string& d
                   rows.text(0, 4)};
 }
 
-// The grant, if it goes on and is that client's.
+// Returns the grant if it has not ended and belongs to the client.
 std::optional<LockedGrant> lock_by_token(Transaction& transaction, const std::string& digest,
                                          std::string_view client_id, std::int64_t now_ms) {
   const Rows rows = transaction.run(lock_grant_of_token, {digest});
@@ -218,9 +218,9 @@ std::optional<LockedGrant> lock_by_token(Transaction& transaction, const std::st
                      rows.number(0, 4)};
 }
 
-// Of grants that ended, by the accounts that they were for.
+// Notifies nodes of ended grants, by account.
 void tell_nodes(Transaction& transaction, const Rows& ended) {
-  std::set<std::string> accounts;  // in one order for all nodes
+  std::set<std::string> accounts;  // the same lock order on all nodes
   for (std::size_t row = 0; row < ended.size(); ++row) accounts.insert(ended.text(row, 0));
   for (const std::string& account : accounts) record_identity_change(transaction, account, "");
 }
@@ -403,7 +403,8 @@ class SqlGrantStore final : public oauth::GrantStore {
                     {base::hex(tokens.refresh), "refresh", grant.id, generation, "", until_ms});
   }
 
-  // Nothing: refused; what a replay ends is kept, so this is no error of the transaction's.
+  // nullopt: refused. Not an error of the transaction, since grants that a replay ended must stay
+  // ended.
   std::optional<std::int64_t> redeem_in(Transaction& transaction, const oauth::CodeUse& use,
                                         const oauth::NewTokens& tokens) const;
   std::optional<oauth::Refreshed> refresh_in(Transaction& transaction, const oauth::RefreshUse& use,

@@ -49,8 +49,8 @@ constexpr Query select_changes{
     " ORDER BY sequence LIMIT 1000",
     "itt"};
 constexpr Query select_last_change{"SELECT value FROM counter WHERE name = 'identity_change'", "i"};
-// The uses in one parameter, as an array of arrays. Rows are locked in one order by all nodes, so
-// their transactions cannot wait for each other in a ring.
+// The uses in one parameter, as an array of arrays. All nodes lock rows in the same order, so that
+// their transactions cannot deadlock.
 constexpr Query record_uses_sqlite{
     "UPDATE api_key SET last_used_at = j.value ->> 1 FROM json_each($1) AS j"
     " WHERE api_key.id = j.value ->> 0 AND api_key.last_used_at < j.value ->> 1"};
@@ -62,7 +62,7 @@ constexpr Query record_uses_postgres{
 constexpr Query record_grant_use{
     "UPDATE oauth_grant SET last_used_at = $1 WHERE id = $2 AND last_used_at < $1"};
 constexpr std::string_view grant_prefix = "ogr_";
-constexpr std::size_t uses_at_once = 1'000;  // settlements wait for a longer transaction of SQLite
+constexpr std::size_t uses_at_once = 1'000;  // settlements wait for a longer SQLite transaction
 #undef KEY_COLUMNS
 
 std::optional<std::int64_t> number_or_none(std::int64_t number) {
@@ -219,7 +219,7 @@ class SqlKeyStore final : public identity::KeyStore {
         const auto some = uses.first(std::min(uses.size(), uses_at_once));
         uses = uses.subspan(some.size());
         nlohmann::json values = nlohmann::json::array();
-        std::map<std::string_view, std::int64_t> grants;  // in one order for all nodes
+        std::map<std::string_view, std::int64_t> grants;  // the same lock order on all nodes
         for (const identity::KeyUse& use : some) {
           if (use.key_id.starts_with(grant_prefix)) {
             grants[use.key_id] = use.at_ms;
@@ -265,7 +265,7 @@ class SqlKeyStore final : public identity::KeyStore {
     return changed<T>(context_, ErrorCode::account_read_failed, what, work);
   }
 
-  // `work` changes the key and says so in its argument, or says why not.
+  // `work` changes its argument, the key, or returns the reason why not.
   template <class F>
   Result<std::optional<ApiKey>, base::Error> change_key(std::string_view what,
                                                         std::string_view key_id,
@@ -273,7 +273,7 @@ class SqlKeyStore final : public identity::KeyStore {
     using Key = std::optional<ApiKey>;
     using Answer = Result<Key, base::Error>;
     return change<Key>(what, [&](Transaction& transaction) -> Answer {
-      // The row is taken before it is read, so changes of one key come one after the other.
+      // Locks the row before reading it, so that changes of one key are serialized.
       transaction.run(lock_key, {key_id});
       const Rows rows = transaction.run(select_key, {key_id, editor.account_id});
       if (rows.empty()) return Key();
@@ -297,7 +297,7 @@ class SqlKeyStore final : public identity::KeyStore {
   }
 
   const Context& context_;
-  const std::unique_ptr<SessionPool> heartbeats_session_;  // without it no key is believed
+  const std::unique_ptr<SessionPool> heartbeats_session_;  // without heartbeats no key is trusted
 };
 
 }  // namespace

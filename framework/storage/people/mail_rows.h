@@ -1,7 +1,6 @@
-// Mail and notices as rows, for the stores in whose transactions something happens that people are
-// told of.
+// Mail and notices as rows, for stores that queue them in the transaction of a change.
 //
-// Private to storage/; used by the Thread that has the transaction.
+// Private to storage/; used by the Thread that runs the transaction.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +14,7 @@ namespace turnpike::storage {
 
 struct NewMail {
   identity::MailKind kind = identity::MailKind::notice;
-  std::string recipient = {};  // or a login, whose address is found when the mail is taken
+  std::string recipient = {};  // or empty: looked up by the login when taken
   std::string login = {};
   std::string person_id = {};
   std::string object_id = {};
@@ -24,18 +23,19 @@ struct NewMail {
   std::string detail = {};
   std::int64_t expires_at_ms = 0;
 };
-// Returns its id. REQUIRES: mail is sent (Settings::sends_mail).
+// Returns the mail's id. REQUIRES: mail is sent (Settings::sends_mail).
 std::string queue_mail(const Context& context, Transaction& transaction, const NewMail& mail);
 
-// Tells the person by mail, if they have proved an address and mail is sent; else on their page.
+// Notifies the person by mail, if mail is sent and they have a verified address; else on their
+// page.
 void tell_person(const Context& context, Transaction& transaction, std::string_view person_id,
                  identity::Notice notice, std::string_view detail, const identity::Actor& actor);
 
-// Whether the person has proved this address.
+// True if the person has verified this address.
 bool has_verified_email(Transaction& transaction, std::string_view person_id,
                         std::string_view email);
 
-// Counts a try in its window of time, and says whether it is within `tries_max`.
+// Counts a try in its window and returns whether it is within `tries_max`.
 bool take_try(const Context& context, Transaction& transaction, std::string_view key,
               std::int64_t window_ms, std::int64_t tries_max);
 

@@ -22,7 +22,7 @@ using identity::TakenMail;
 constexpr std::int64_t one_minute_ms = 60'000;
 constexpr std::int64_t one_hour_ms = 60 * one_minute_ms;
 constexpr std::int64_t one_day_ms = 24 * one_hour_ms;
-constexpr std::int64_t notice_days_max = 3;  // older news by mail help nobody
+constexpr std::int64_t notice_days_max = 3;  // older notices by mail are useless
 constexpr std::int64_t ended_at_once_max = 50;
 constexpr std::string_view own_principal = "system:gateway";
 
@@ -33,7 +33,7 @@ constexpr char mail_kinds[] = "ttttttiiittttti";
 constexpr Query insert_mail{
     "INSERT INTO mail_outbox (id, kind, recipient, person_id, login, object_id, name, role, detail,"
     " created_at, due_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, $11)"};
-// One of two who find the same mail changes it; the other finds that its condition is gone.
+// If two nodes find the same mail, one changes it; for the other the condition no longer holds.
 constexpr Query take_mail{
     "UPDATE mail_outbox SET claimed_until = $1, tries = tries + 1"
     " WHERE id = (SELECT id FROM mail_outbox WHERE ended_at = -1 AND due_at <= $2"
@@ -112,7 +112,7 @@ constexpr Query select_unseen{
 constexpr Query see_all{
     "UPDATE person_notice SET seen_at = $1 WHERE person_id = $2 AND seen_at = -1 AND at <= $3"};
 
-// A row of the outbox with what is not shown of it.
+// A row of the outbox with its internal columns.
 struct MailRow {
   Mail mail;
   std::string person_id;
@@ -232,7 +232,7 @@ class SqlMailStore final : public identity::MailStore {
       if (used.empty()) return ended_link();
       const std::string& email = used.text(0, 0);
       const Rows known = transaction.run(select_address, {actor.person_id, ""});
-      // The person asked for another address since.
+      // The person has requested another address since.
       if (known.empty() || known.text(0, 3) != email) return ended_link();
       return set_email(transaction, email, now_ms, "email.verify", session, actor);
     });
@@ -253,7 +253,7 @@ class SqlMailStore final : public identity::MailStore {
         const Rows rows = connection.run(select_unseen, {person_id});
         Answer list;
         for (std::size_t row = 0; row < rows.size(); ++row) {
-          // One that a newer build knows is told by that.
+          // Skips notices that only a newer build knows, which shows them.
           const auto known = identity::notice(rows.text(row, 1));
           if (!known) continue;
           list.push_back({rows.text(row, 0), *known, rows.text(row, 2), rows.text(row, 3),
@@ -363,7 +363,7 @@ class SqlMailStore final : public identity::MailStore {
                       });
   }
 
-  // Asked often, and mostly in vain, so it takes no turn of those who write.
+  // Polled often and mostly without result, so it takes no write lock.
   Result<bool, base::Error> has_due() {
     return answered<bool>(context_, ErrorCode::auth_unavailable, "look for mail", [&] {
       return context_.database.with([&](Connection& connection) {
@@ -381,7 +381,7 @@ class SqlMailStore final : public identity::MailStore {
                  .detail = std::string(detail)});
   }
 
-  // The same for everybody, known or not: nobody is looked up here.
+  // Works the same for everyone: no person is looked up here.
   Result<Unit, base::Error> ask(Transaction& transaction, std::string_view action,
                                 const Actor& actor, NewMail mail) const {
     if (!take_try(context_, transaction, "mail:" + actor.address, one_minute_ms,
@@ -396,7 +396,7 @@ class SqlMailStore final : public identity::MailStore {
     return Unit{};
   }
 
-  // Whom the mail is for, with its link; nothing: nobody.
+  // Finds the recipient and stores the link; nullopt: there is no recipient.
   std::optional<TakenMail> address(Transaction& transaction, MailRow& row,
                                    const crypto::Sha256& link, std::int64_t now_ms) const {
     TakenMail taken{row.mail, true, false};
@@ -437,7 +437,7 @@ class SqlMailStore final : public identity::MailStore {
       taken.mail.recipient = found.text(0, 1);
       transaction.run(set_recipient, {taken.mail.recipient, found.text(0, 0), taken.mail.id});
     } else if (found.text(0, 3) != taken.mail.recipient) {
-      return std::nullopt;  // another address was asked for since
+      return std::nullopt;  // another address was requested since
     }
     transaction.run(insert_sent_link,
                     {base::hex(link), found.text(0, 0), own_principal,
@@ -457,7 +457,7 @@ class SqlMailStore final : public identity::MailStore {
                                       const identity::RenewedSession& session,
                                       const Actor& actor) const {
     if (!lock_active_person(transaction, actor.person_id)) return proved_nobody();
-    // Told where they could be told before.
+    // Notifies the address that was verified before the change.
     tell_person(context_, transaction, actor.person_id, Notice::email_changed, email, actor);
     transaction.run(update_email, {email, verified_at_ms, actor.person_id});
     if (!renew_session(context_, transaction, actor.person_id, session)) return proved_nobody();

@@ -1,6 +1,6 @@
-// Memberships as rows, for the stores whose changes make somebody a member.
+// Memberships as rows, for stores whose changes add members.
 //
-// Private to storage/; used by the Thread that has the transaction.
+// Private to storage/; used by the Thread that runs the transaction.
 #pragma once
 
 #include <optional>
@@ -19,15 +19,16 @@ Result<Unit, base::Error> add_member(const Context& context, Transaction& transa
 
 struct UsedInvitation {
   identity::NewMembership membership;
-  std::string email;        // that it is for; empty: whoever has the link
-  bool is_of_mail = false;  // the link came by mail to that address, which proves it
+  std::string email;        // invited address; empty: anyone with the link may accept
+  bool is_of_mail = false;  // the link was mailed to that address, which proves it
 };
-// Uses the invitation up for that person. auth.link_ended, account.absent, account.closed.
+// Consumes the invitation for that person. auth.link_ended, account.absent, account.closed.
 Result<UsedInvitation, base::Error> use_invitation(const Context& context, Transaction& transaction,
                                                    const crypto::Sha256& digest,
                                                    std::string_view person_id);
 
-// account.forbidden: where mail is sent, an invitation with an address is for who has proved that.
+// account.forbidden: where mail is sent, an invitation with an address requires that it is
+// verified.
 std::optional<base::Error> why_for_another(const Context& context, const UsedInvitation& used,
                                            bool is_verified);
 

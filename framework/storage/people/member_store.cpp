@@ -38,10 +38,10 @@ constexpr Query update_role{
     "UPDATE membership SET role = $1 WHERE account_id = $2 AND person_id = $3"};
 constexpr Query delete_membership{
     "DELETE FROM membership WHERE account_id = $1 AND person_id = $2"};
-// Changes of one account's members come one after the other, whatever state the account is in.
+// Serializes changes of one account's members, whatever the account's state.
 constexpr Query lock_account_of_members{"UPDATE account SET name = name WHERE id = $1 RETURNING id",
                                         "t"};
-// A person who is disabled does not count: nobody could sign in as them.
+// Disabled people do not count, since they cannot sign in.
 constexpr Query count_owners{
     "SELECT COUNT(*) FROM membership m JOIN person p ON p.id = m.person_id"
     " WHERE m.account_id = $1 AND m.role = 'owner' AND m.person_id <> $2 AND p.status = 'active'",
@@ -67,7 +67,7 @@ constexpr Query select_names{
     "SELECT a.name, COALESCE((SELECT p.name FROM person p WHERE p.id = $1), '')"
     " FROM account a WHERE a.id = $2",
     "tt"};
-// Mail to strangers in the name of this gateway, so a member cannot send it to everybody.
+// Limits mail to arbitrary addresses in this gateway's name, so that a member cannot send spam.
 constexpr std::int64_t mailed_a_day_max = 100;
 constexpr std::int64_t a_day_ms = 24 * 3'600'000ll;
 
@@ -296,7 +296,7 @@ class SqlMemberStore final : public identity::MemberStore {
     return std::nullopt;
   }
 
-  // Locks the account. A person who is no member of it learns no more than that.
+  // Locks the account. A person who is not a member learns nothing else about the account.
   static Result<identity::Role, base::Error> role_to_change(Transaction& transaction,
                                                             std::string_view account_id,
                                                             std::string_view person_id,

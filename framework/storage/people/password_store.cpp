@@ -23,8 +23,8 @@ using identity::NewSession;
 using identity::PasswordTry;
 using identity::RenewedSession;
 
-constexpr std::int64_t devices_max = 50;  // of a person
-// Failures at a login that nobody has are forgotten so long after the last delay.
+constexpr std::int64_t devices_max = 50;  // per person
+// Failures of an unknown login are forgotten this long after the last delay.
 constexpr std::int64_t login_kept_ms = 24 * 3'600'000ll;
 
 constexpr Query select_credentials{
@@ -62,18 +62,18 @@ constexpr Query count_of_device{
     "UPDATE known_device SET failures = $1, retry_at = $2 WHERE digest = $3 AND person_id = $4"};
 constexpr Query forget_devices{"DELETE FROM known_device WHERE person_id = $1"};
 
-// Of a login that nobody has a password by; ends_at: login_kept_ms after its delay.
+// Tries of a login that no person with a password has; ends_at: login_kept_ms after its delay.
 constexpr Query select_login_tries{"SELECT tries, ends_at FROM throttle WHERE key = $1", "ii"};
 constexpr Query take_login_tries{
     "INSERT INTO throttle (key, starts_at, ends_at, tries) VALUES ($1, 0, $2, 0)"
     " ON CONFLICT (key, starts_at) DO UPDATE SET tries = throttle.tries"};
 constexpr Query count_of_login{"UPDATE throttle SET tries = $1, ends_at = $2 WHERE key = $3"};
 
-// Where a try is counted, and what has been.
+// The counter that applies to a try, and its value.
 struct Counter {
   enum class Kind : std::uint8_t { device, person, login };
   Kind kind = Kind::login;
-  std::string key;  // of the device or the login
+  std::string key;  // digest of the device, or key of the login
   std::int64_t failures = 0;
   std::int64_t retry_at_ms = -1;
 };
@@ -92,7 +92,7 @@ Counter login_counter(Session& session, const PasswordTry& tried) {
   return counter;
 }
 
-// A browser with too many failures of its own is not known any more.
+// A browser with too many failures of its own no longer counts as known.
 template <class Session>
 Counter counter_of(Session& session, const PasswordTry& tried, std::string_view person_id,
                    const Rows& stored, std::int64_t now_ms) {
@@ -125,7 +125,7 @@ Error wrong_password() {
   return {ErrorCode::auth_sign_in_failed, "Login and password do not belong together."};
 }
 
-// What came of a try. That it failed changes something, so it is no error of the transaction.
+// The result of a try. A failed try must be counted, so it is not an error that rolls back.
 template <class T>
 using Tried = std::variant<T, Error>;
 
@@ -203,7 +203,7 @@ class SqlPasswordStore final : public identity::PasswordStore {
         return wrong_password();
       }
       if (!renew_session(context_, transaction, person_id, session)) return proved_nobody();
-      const bool is_first = credentials_of(transaction, person_id) == 0;  // which is no news
+      const bool is_first = credentials_of(transaction, person_id) == 0;  // then no notice
       transaction.run(upsert_password,
                       {person_id, password.hash, context_.now_ms(transaction)});
       keep_device(transaction, person_id, device);
@@ -246,7 +246,7 @@ class SqlPasswordStore final : public identity::PasswordStore {
   }
 
  private:
-  // `work` answers with what came of the try, or with an error that leaves nothing.
+  // `work` returns the result of the try, or an error that rolls back.
   template <class T, class F>
   Result<T, Error> judged(std::string_view what, F&& work) {
     auto tried = changed<Tried<T>>(context_, ErrorCode::auth_unavailable, what, work);
@@ -262,7 +262,7 @@ class SqlPasswordStore final : public identity::PasswordStore {
     return rows.empty() ? std::string() : rows.text(0, 0);
   }
 
-  // Who it was; nothing: the password was wrong, which is counted. An error: it came too early.
+  // The person; nullopt: the password was wrong, which is counted. Error: the try came too early.
   Result<std::optional<std::string>, Error> judge(Transaction& transaction,
                                                   const PasswordTry& tried,
                                                   const ComparedPassword& compared,
@@ -270,10 +270,10 @@ class SqlPasswordStore final : public identity::PasswordStore {
     using Answer = std::optional<std::string>;
     const std::int64_t now_ms = context_.now_ms(transaction);
     const std::string person_id = person_of(transaction, tried);
-    // Whoever tries for the same person or login at the same time waits here.
+    // Serializes concurrent tries for the same person or login.
     const bool is_active = lock_active_person(transaction, person_id);
     const Rows stored = transaction.run(select_stored, {person_id});
-    if (stored.empty() && tried.login.empty()) return Answer();  // a session whose person has none
+    if (stored.empty() && tried.login.empty()) return Answer();  // session without a password
     if (stored.empty()) {
       transaction.run(take_login_tries, {login_key(tried), now_ms + login_kept_ms});
     }

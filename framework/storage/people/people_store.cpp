@@ -29,7 +29,7 @@ constexpr Query select_login{"SELECT " PERSON_COLUMNS " FROM person WHERE login 
                              person_kinds};
 constexpr Query select_people{"SELECT " PERSON_COLUMNS " FROM person ORDER BY created_at, id",
                               person_kinds};
-// Takes the row until the transaction ends.
+// Locks the row until the commit.
 constexpr Query take_person{"UPDATE person SET name = name WHERE id = $1 RETURNING " PERSON_COLUMNS,
                             person_kinds};
 constexpr Query rename_person{"UPDATE person SET name = $1 WHERE id = $2 RETURNING " PERSON_COLUMNS,
@@ -243,7 +243,7 @@ class SqlPeopleStore final : public identity::PeopleStore {
         wanted.method = "recovery";
         transaction.run(end_recoveries, {context_.now_ms(transaction), person_id});
       }
-      // To somebody who had nothing else to sign in with it is no news.
+      // No notice if the person had no credential to sign in with before.
       if (credentials_of(transaction, person_id) > 0) {
         tell_person(context_, transaction, person_id,
                     is_recovery ? identity::Notice::recovery_used : identity::Notice::link_used, "",
@@ -310,7 +310,7 @@ class SqlPeopleStore final : public identity::PeopleStore {
                            "This passkey is registered here already."};
       }
       if (!renew_session(context_, transaction, passkey.person_id, session)) return proved_nobody();
-      if (credentials_of(transaction, passkey.person_id) > 1) {  // the first one is no news
+      if (credentials_of(transaction, passkey.person_id) > 1) {  // no notice of the first one
         tell_person(context_, transaction, passkey.person_id, identity::Notice::passkey_added,
                     passkey.name, actor);
       }
@@ -441,7 +441,7 @@ class SqlPeopleStore final : public identity::PeopleStore {
                             context_.now_ms(transaction), passkey_id});
   }
 
-  // A counter that fell may tell of a copied authenticator; those that sync have none to keep.
+  // A decreased counter may indicate a cloned authenticator; synced passkeys have no counter.
   void note_fallen_count(Transaction& transaction, std::string_view passkey_id,
                          const AssertionFacts& facts, const Actor& actor) const {
     if (!facts.has_count_fallen) return;

@@ -97,7 +97,7 @@ std::optional<base::Error> why_no_more_credentials(Transaction& transaction,
 
 namespace {
 
-// Whether a credential that the person has lets them in, as people sign in here now.
+// True if the person has a credential that the current SignInWays accept.
 bool has_working_credential(const SignInWays& ways, Transaction& transaction,
                             std::string_view person_id) {
   const auto is_in = [](const std::vector<std::string>& list, const std::string& text) {

@@ -1,7 +1,6 @@
-// People as rows, for the stores in whose transactions they prove who they are or change what they
-// prove it with.
+// People as rows, for stores in whose transactions people authenticate or change credentials.
 //
-// Private to storage/; used by the Thread that has the transaction.
+// Private to storage/; used by the Thread that runs the transaction.
 #pragma once
 
 #include <cstdint>
@@ -19,27 +18,27 @@ namespace turnpike::storage {
   "last_sign_in_at, new_email"
 inline constexpr char person_kinds[] = "ttttittiit";
 
-// A row of PERSON_COLUMNS.
+// Reads a row of PERSON_COLUMNS.
 identity::Person person_at(const Rows& rows, std::size_t row);
-// Bytes that a column has as base64url.
+// Decodes the bytes that a column holds as base64url.
 std::string stored_bytes(const std::string& text);
 
-// Takes the person's row until the transaction ends, so they cannot be disabled while they sign in.
-// False: there is no such person, or they are disabled.
+// Locks the person's row until the commit, so that they cannot be disabled while signing in. False:
+// no such person, or the person is disabled.
 bool lock_active_person(Transaction& transaction, std::string_view person_id);
 
-// A person with that id, and the audit event of it. `account_id`: with which they begin; may be
+// Inserts a person with that id and the audit event. `account_id`: their first account; may be
 // empty. identity.login_taken.
 Result<Unit, base::Error> insert_person(const Context& context, Transaction& transaction,
                                         std::string_view id, const identity::NewPerson& wanted,
                                         std::string_view account_id, const identity::Actor& actor);
 
-// Begins the session of a person who proved who they are. REQUIRES: lock_active_person().
+// Begins a session of an authenticated person. REQUIRES: lock_active_person().
 identity::BegunSession begin_as(const Context& context, Transaction& transaction,
                                 const std::string& person_id, const identity::NewSession& session,
                                 const identity::Actor& actor);
 
-// How many credentials the person can sign in with.
+// The number of credentials that the person can sign in with.
 std::int64_t credentials_of(Transaction& transaction, std::string_view person_id);
 
 // The refusal of one more passkey or linked identity when the person has as many ways to sign in as
@@ -52,7 +51,7 @@ std::optional<base::Error> why_no_more_credentials(Transaction& transaction,
 std::optional<base::Error> why_credential_stays(const Context& context, Transaction& transaction,
                                                 std::string_view person_id);
 
-// auth.sign_in_failed.
+// The error auth.sign_in_failed.
 base::Error proved_nobody();
 
 }  // namespace turnpike::storage

@@ -14,7 +14,7 @@ using identity::NewSession;
 using identity::Session;
 using identity::SessionLimits;
 
-constexpr std::int64_t sessions_max = 50;  // of a person
+constexpr std::int64_t sessions_max = 50;  // per person
 constexpr std::int64_t tail_ms = 10'000;
 constexpr std::int64_t seen_step_ms = 60'000;
 constexpr std::int64_t kept_after_end_ms = 30 * 24 * 3'600'000ll;
@@ -27,7 +27,8 @@ constexpr Query insert_session{
     "INSERT INTO session (id, digest, person_id, name, transport, method, strength, step_up_until,"
     " created_at, last_seen_at, expires_at, address, user_agent)"
     " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9, $10, $11, $12)"};
-// Session, person and role come in one look-up. The first of the two is the one of today's token.
+// One query for session, person and role. The first of the two digests is that of the current
+// token.
 constexpr Query select_session{
     "SELECT " SESSION_COLUMNS
     ", CASE WHEN s.digest = $1 THEN 0 ELSE 1 END, s.tail_until,"
@@ -100,7 +101,7 @@ Session session_at(const Rows& rows, std::size_t row) {
   return session;
 }
 
-// A Bearer session is made to last, so it is not ended for its silence.
+// Bearer sessions do not end when idle.
 bool goes_on(const Session& session, const SessionLimits& limits, std::int64_t now_ms) {
   const bool is_idle = session.transport == identity::SessionTransport::cookie &&
                        now_ms >= session.last_seen_at_ms + limits.idle_ms;

@@ -8,7 +8,7 @@
 namespace turnpike::storage {
 namespace {
 
-// Values are read as hex, on SQLite too, since no text of PostgreSQL holds a NUL.
+// Values are read as hex, on SQLite too, since PostgreSQL's text cannot hold a NUL.
 constexpr Query get_sqlite{
     "SELECT version, hex(value) AS bytes FROM plugin_record WHERE plugin = $1 AND key = $2", "it"};
 constexpr Query get_postgres{
@@ -16,7 +16,7 @@ constexpr Query get_postgres{
     " WHERE plugin = $1 AND key = $2",
     "it"};
 
-// As many of the first $4 as begin before byte $5 of all their values.
+// Returns those of the first $4 records that begin before byte $5 of their concatenated values.
 #define TURNPIKE_SCAN(hex)                                                                  \
   "SELECT r.key, r.version, " hex                                                           \
   " AS bytes FROM"                                                                          \
@@ -31,7 +31,7 @@ constexpr Query scan_postgres{TURNPIKE_SCAN("encode(r.value, 'hex')"), "tit"};
 
 int value_of(char digit) noexcept { return digit <= '9' ? digit - '0' : (digit | 0x20) - 'a' + 10; }
 
-// REQUIRES: hex digits, an even number of them.
+// REQUIRES: an even number of hex digits.
 std::string from_hex(const std::string& hex) {
   std::string bytes(hex.size() / 2, '\0');
   for (std::size_t at = 0; at < bytes.size(); ++at) {
@@ -67,7 +67,7 @@ class SqlRecordTable final : public records::Table {
                                                  std::string_view after,
                                                  std::uint32_t limit) override {
     using Answer = std::vector<StoreRecord>;
-    // Keys are visible ASCII, so these bound them from below and above.
+    // Keys are visible ASCII, so these are lower and upper bounds.
     const std::string from = std::max(std::string(prefix), std::string(after) + '\x01');
     const std::string to = std::string(prefix) + '\x7f';
     return tabled<Answer>([&] {

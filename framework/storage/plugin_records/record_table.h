@@ -1,8 +1,8 @@
-// Code that the two ways to write a group of applies (records/table.h) share. SQLite asks for the
-// conflicts and then binds vectors to kept statements, inside a transaction that orders it behind
-// the ledger's: both write one file, so there is one file to back up, one log to copy and one
-// schema; what they wait for each other is a commit. PostgreSQL gets the whole group as JSON in one
-// call of one function, which is a transaction of its own and a single round trip.
+// Code that the two writers of grouped applies (records/table.h) share. SQLite selects the
+// conflicts and then binds vectors to prepared statements, inside a transaction that is serialized
+// with the ledger's: both use one file, so there is one file to back up, one log to copy and one
+// schema; they wait for each other at most for a commit. PostgreSQL gets the whole group as JSON in
+// one call of one function, which is a transaction of its own and a single round trip.
 //
 // Each writer owns its session and is used by one Thread. Private to storage/.
 #pragma once

@@ -14,7 +14,7 @@ constexpr Query call_write{
     "SELECT write_records_v1($1, $2, $3::json, $4::json, $5::json,"
     " NULLIF($6::text, '')::json) AS conflicts",
     "t"};
-// Rows of sessions that ended in a crash; no outcome is waited for as long as that.
+// Rows of sessions that ended in a crash; outcomes are never awaited that long.
 constexpr Query delete_old_streams{
     "DELETE FROM record_stream WHERE id = $1 OR used_at < clock_timestamp() - INTERVAL '7 days'"};
 constexpr Query insert_record_stream{"INSERT INTO record_stream DEFAULT VALUES RETURNING id", "i"};
@@ -51,7 +51,7 @@ class PostgresWriter final : public records::Writer {
             connection_->run(call_write, {stream_, number_ + 1, names_, checks_, writes_, removes_})
                 .text(0, 0);
       } catch (const StoreError& error) {
-        // The statement is the transaction: without an answer it may have committed.
+        // The statement is the whole transaction: without an answer it may have committed.
         if (connection_->broken()) throw StoreError(StoreError::Kind::unknown, error.what());
         leave_stream();
         throw;
@@ -89,7 +89,7 @@ class PostgresWriter final : public records::Writer {
     leave_stream();
   }
 
-  // REQUIRES: what became of its last group is known.
+  // REQUIRES: the outcome of its last group is known.
   void leave_stream() { left_stream_ = std::exchange(stream_, 0); }
 
   void open_stream() {
@@ -134,9 +134,9 @@ class PostgresWriter final : public records::Writer {
 
   const Context& context_;
   std::unique_ptr<Connection> connection_;
-  std::int64_t stream_ = 0;  // 0: to be opened
+  std::int64_t stream_ = 0;  // 0: not opened yet
   std::int64_t left_stream_ = 0;
-  std::int64_t number_ = 0;  // of the last group that committed in this stream
+  std::int64_t number_ = 0;  // of the last committed group of this stream
   std::string names_;
   std::string checks_;
   std::string writes_;

@@ -44,7 +44,7 @@ class SqliteWriter final : public records::Writer {
     });
   }
 
-  // A commit that SQLite cannot tell about is one that ends trust in the file.
+  // A SQLite commit of unknown outcome is a fatal error, so there is never one to look up.
   records::Stored<std::optional<records::Conflicts>> outcome() override {
     return std::optional<records::Conflicts>();
   }
@@ -77,7 +77,7 @@ class SqliteWriter final : public records::Writer {
 
   const Context& context_;
   std::string checks_;
-  // Bound by the kept statements of the connection, which therefore ends first.
+  // Bound by statements of the connection, which is therefore destroyed first.
   Bulk upserts_{"ttit"};
   Bulk deletes_{"tt"};
   const std::unique_ptr<Connection> connection_;

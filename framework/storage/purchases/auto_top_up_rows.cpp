@@ -16,7 +16,7 @@ constexpr Query select_newest_policy{"SELECT " POLICY_COLUMNS
                                      " FROM top_up_policy WHERE account_id = $1"
                                      " ORDER BY revision DESC LIMIT 1",
                                      policy_kinds};
-// Takes the row, as SELECT FOR UPDATE would, which SQLite has not.
+// Locks the row, as SELECT FOR UPDATE would, which SQLite lacks.
 constexpr Query touch_top_up{
     "UPDATE top_up SET changed_at = changed_at WHERE account_id = $1"
     " RETURNING state, reason, failures, next_attempt_at, changed_at",
@@ -38,7 +38,7 @@ constexpr Query hint_setup_method{
     " AND method <> '' RETURNING id",
     "t"};
 
-// Nothing: the step changes nothing for the policy.
+// nullopt: the step does not affect the policy.
 struct Ended {
   RunEnd end = RunEnd::credited;
   std::string_view code;
@@ -54,7 +54,7 @@ std::optional<Ended> end_of(const RunBefore& before, const Purchase& next) {
       const bool is_unanswered = next.failure_code == "processor_unanswered";
       return Ended{is_unanswered ? RunEnd::unanswered : RunEnd::declined, next.failure_code};
     }
-    // Of those that are off nothing is attempted again, whatever is written here.
+    // Expired and cancelled runs do not lead to another attempt, whatever is written here.
     if (next.state == State::expired || next.state == State::cancelled) {
       return Ended{RunEnd::unanswered, next.failure_code};
     }
@@ -168,8 +168,8 @@ void follow_run(const Context& context, Transaction& transaction, const RunBefor
   const auto standing = take_standing(transaction, run.account_id);
   if (!standing) return;
   const auto policy = newest_policy(transaction, run.account_id);
-  // What a method that is not used any more could not pay says nothing of the one that is; and who
-  // turned it off and on again waits for nothing that was not answered before.
+  // A failure of a former method does not affect the current one; and a policy that was turned off
+  // and on again does not wait for unanswered runs of the earlier revision.
   const bool is_of_method = policy && policy->setup_id == run.setup_id;
   const bool is_of_policy = policy && policy->revision == run.policy_revision;
   if (ended->end == RunEnd::unanswered && !is_of_policy) return;

@@ -1,5 +1,5 @@
-// Auto Top-Up as rows, and what becomes of an account's when its run takes a step. Private to
-// storage/; free functions for the Thread that has the transaction. They throw StoreError.
+// Auto Top-Up as rows, and how a run's step changes the account's standing. Private to storage/;
+// free functions for the Thread that runs the transaction. They throw StoreError.
 #pragma once
 
 #include <cstdint>
@@ -25,35 +25,35 @@ inline constexpr char policy_kinds[] = "tiiitiiitti";
 commerce::MethodSetup setup_at(const Rows& rows, std::size_t row);
 commerce::Policy policy_at(const Rows& rows, std::size_t row);
 
-// The newest revision; nothing: there is none.
+// The newest revision; nullopt: none.
 std::optional<commerce::Policy> newest_policy(Transaction& transaction,
                                               std::string_view account_id);
 
-// state, reason, failures, next_attempt_at, changed_at, from `column` on.
+// Reads state, reason, failures, next_attempt_at, changed_at, from `column` on.
 commerce::TopUpStanding standing_at(const Rows& rows, std::size_t row, std::size_t column);
 
-// Takes the row until the transaction's end. Nothing: the account has none.
+// Locks the row until the commit. nullopt: the account has no standing.
 std::optional<commerce::TopUpStanding> take_standing(Transaction& transaction,
                                                      std::string_view account_id);
-// Whoever is subscribed is told that it is paused, if it was not before. `run_id`: of the purchase
-// after which it is what it is; empty: of none.
+// Notifies subscribers if the policy is newly paused. `run_id`: the purchase that caused the
+// change; empty: none.
 void write_standing(const Context& context, Transaction& transaction, std::string_view account_id,
                     const commerce::TopUpStanding& before, const commerce::TopUpStanding& next,
                     std::string_view run_id = {});
-// Tells whoever is subscribed. REQUIRES: it is paused.
+// Notifies subscribers. REQUIRES: the policy is paused.
 void tell_paused(const Context& context, Transaction& transaction, std::string_view account_id,
                  const commerce::TopUpStanding& standing, std::string_view run_id);
 
-// What a run was before a step.
+// A run before a step.
 struct RunBefore {
   commerce::State state = commerce::State::created;
   std::int64_t refunded_minor = 0;
 };
-// Counts, pauses or goes on as the step of a run asks for. REQUIRES: the run's row is taken.
+// Counts a failure, pauses or continues, according to the step. REQUIRES: the run's row is locked.
 void follow_run(const Context& context, Transaction& transaction, const RunBefore& before,
                 const commerce::Step& step, std::int64_t now_ms);
 
-// Makes the setups that the hint names due now; how many there were.
+// Makes the setups that the hint names due now; returns their number.
 std::uint32_t hint_setups(Transaction& transaction, std::string_view processor, const Hint& hint);
 
 }  // namespace turnpike::storage

@@ -28,7 +28,7 @@ constexpr Query pause_unknown{
     " AND p.state = 'awaiting_payment' AND p.created_at < $2)"
     " RETURNING account_id, state, reason, failures, next_attempt_at, changed_at",
     "tttiii"};
-// An open run's account cannot have another.
+// An account with an open run cannot start another.
 constexpr Query select_low{
     "SELECT t.account_id FROM top_up t JOIN top_up_policy p ON p.account_id = t.account_id"
     " AND p.revision = t.revision WHERE t.state IN ('active', 'paused_limit')"
@@ -53,7 +53,7 @@ constexpr Query select_facts{
     " (SELECT COALESCE(MIN(created_at), 0) FROM purchase WHERE account_id = $1"
     " AND origin = 'auto_top_up' AND created_at > $3) AS oldest_today",
     "iiiii"};
-// Whatever setup the card was saved by.
+// Counts declines of the card, whichever setup saved it.
 constexpr Query count_card_declines{
     "SELECT COUNT(*) FROM purchase p JOIN payment_setup s ON s.id = p.setup_id"
     " WHERE p.account_id = $1 AND p.origin = 'auto_top_up' AND p.is_declined <> 0"
@@ -63,7 +63,7 @@ constexpr Query select_saved_method{"SELECT " SETUP_COLUMNS " FROM payment_setup
                                     setup_kinds};
 constexpr Query next_run{
     "UPDATE top_up SET runs = runs + 1 WHERE account_id = $1 RETURNING runs", "i"};
-// Takes the row, as SELECT FOR UPDATE would, which SQLite has not.
+// Locks the row, as SELECT FOR UPDATE would, which SQLite lacks.
 constexpr Query take_run{
     "UPDATE purchase SET version = version WHERE id = $1 AND version = $2"
     " AND state = 'awaiting_payment' RETURNING id",
@@ -143,7 +143,8 @@ SqlAutoTopUpStore::Answer<std::optional<std::uint32_t>> SqlAutoTopUpStore::open_
 
 bool SqlAutoTopUpStore::open_run(Transaction& transaction, std::string_view account_id,
                                  const RunRules& rules) const {
-  // From here on nobody opens a run of the account, or credits one, or changes its policy.
+  // Locks the account: until the commit no other transaction opens or credits a run or changes the
+  // policy.
   const bool is_closed = why_not_given(transaction, account_id).has_value();
   const auto policy = newest_policy(transaction, account_id);
   const auto standing = take_standing(transaction, account_id);
@@ -163,7 +164,8 @@ bool SqlAutoTopUpStore::open_run(Transaction& transaction, std::string_view acco
       commerce::decide_run(*policy, *standing, facts, offer == nullptr ? nullptr : &offer->terms,
                            rules.settings, now_ms);
   commerce::TopUpStanding next = decided.standing;
-  // Those that may not run, or need not, keep nobody else from being found.
+  // Accounts that may not or need not run are postponed, so that they do not hide others from the
+  // scan.
   if (!decided.credits && next == *standing) next.next_attempt_ms = now_ms + look_again_ms;
   if (next != *standing) write_standing(context_, transaction, account_id, *standing, next);
   if (!decided.credits) return false;
@@ -178,7 +180,7 @@ bool SqlAutoTopUpStore::open_run(Transaction& transaction, std::string_view acco
   run.validity_days = offer->terms.validity_days;
   run.processor = setup->processor;
   run.expires_at_ms = now_ms + commerce::run_unknown_ms;
-  // No digest of a caller's key has a space in it.
+  // Digests of callers' keys contain no space, so there is no collision.
   run.key_digest = "run " + std::to_string(policy->revision) + "." + std::to_string(number);
   run.policy_revision = policy->revision;
   run.setup_id = setup->id;

@@ -12,7 +12,7 @@ using commerce::NewSetup;
 using commerce::OpenedSetup;
 using commerce::TopUpState;
 
-// Setups that were begun and not finished, of one account.
+// Unfinished setups of one account.
 constexpr std::int64_t open_setups_max = 10;
 
 constexpr Query select_by_setup_key{
@@ -72,7 +72,7 @@ std::vector<MethodSetup> setups_of(const Rows& rows) {
   return list;
 }
 
-// The policy that charges this method cannot go on.
+// Pauses the policy that charges this method.
 void pause_without_method(const Context& context, Transaction& transaction,
                           const MethodSetup& setup, std::int64_t now_ms) {
   const auto standing = take_standing(transaction, setup.account_id);
@@ -92,7 +92,7 @@ void pause_without_method(const Context& context, Transaction& transaction,
 SqlAutoTopUpStore::Answer<OpenedSetup> SqlAutoTopUpStore::open_setup(
     const NewSetup& wanted, const identity::Actor& actor) {
   return change<OpenedSetup>("open setup", [&](Transaction& transaction) -> Answer<OpenedSetup> {
-    // Takes the account's row, so its setups are opened one after the other.
+    // Locks the account's row, so that its setups are opened one after the other.
     if (auto why = why_not_given(transaction, wanted.account_id)) return *std::move(why);
     if (auto why = why_not_allowed(transaction, wanted.account_id, actor, identity::Role::admin)) {
       return *std::move(why);

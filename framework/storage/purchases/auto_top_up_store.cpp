@@ -69,7 +69,7 @@ std::string summary_of(const Policy& policy) {
          commerce::amount_text(policy.monthly_limit_minor) + " a month, by " + policy.setup_id;
 }
 
-// Why what is asked for cannot be turned on.
+// The reason why the policy cannot be turned on.
 std::optional<base::Error> why_not_on(Transaction& transaction, const Policy& policy) {
   if (auto why = why_not_buying(transaction, policy.account_id)) return why;
   const Rows rows = transaction.run(select_method, {policy.setup_id});
@@ -128,7 +128,7 @@ SqlAutoTopUpStore::Answer<WrittenPolicy> SqlAutoTopUpStore::replace(const NewPol
   const std::string& account_id = wanted.policy.account_id;
   return change<WrittenPolicy>(
       "replace policy", [&](Transaction& transaction) -> Answer<WrittenPolicy> {
-        // Takes the account's row: whatever is charged after this transaction sees the revision.
+        // Locks the account's row: charges after this transaction see the new revision.
         if (auto why = why_not_given(transaction, account_id)) return *std::move(why);
         if (auto why = why_not_allowed(transaction, account_id, actor, identity::Role::admin)) {
           return *std::move(why);

@@ -1,5 +1,5 @@
 // SqlAutoTopUpStore: commerce::AutoTopUpStore on both engines. Setups are in
-// auto_top_up_setups.cpp, policies and what becomes of them in auto_top_up_store.cpp, runs in
+// auto_top_up_setups.cpp, policies and their standing in auto_top_up_store.cpp, runs in
 // auto_top_up_runs.cpp.
 //
 // Private to storage/. Rows are locked in one order: the account, the purchase or setup, the
@@ -50,7 +50,7 @@ class SqlAutoTopUpStore final : public commerce::AutoTopUpStore {
   Answer<Counts> counts() override;
 
  private:
-  // One change in a transaction of its own; an error leaves nothing of it.
+  // One change in a transaction of its own; an error rolls it back.
   template <class T, class F>
   Answer<T> change(std::string_view what, F&& work) const {
     return changed<T>(context_, base::ErrorCode::purchase_unavailable, what,
@@ -63,10 +63,10 @@ class SqlAutoTopUpStore final : public commerce::AutoTopUpStore {
   }
   commerce::Policy write_policy(Transaction& transaction, const commerce::NewPolicy& wanted,
                                 std::int64_t revision, const identity::Actor& actor) const;
-  // Whether a run was opened.
+  // Returns whether a run was opened.
   bool open_run(Transaction& transaction, std::string_view account_id,
                 const commerce::RunRules& rules) const;
-  // Who has few Credits and may run; nothing: another node scans.
+  // Accounts with few Credits that may run; nullopt: another node scans.
   Answer<std::optional<std::vector<std::string>>> take_scan(std::int64_t each_ms) const;
   commerce::AutoTopUp look_in(Connection& connection, std::string_view account_id) const;
   Answer<std::optional<commerce::TopUpStanding>> set_standing(

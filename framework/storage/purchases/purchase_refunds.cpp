@@ -31,7 +31,7 @@ constexpr Query select_refunds{"SELECT " REFUND_COLUMNS
                                " FROM purchase_refund WHERE purchase_id = $1"
                                " ORDER BY created_at, id",
                                refund_kinds};
-// Of a claw that goes on, the money waits.
+// Refunds wait until the clawing back of Credits is settled.
 constexpr Query select_requested{
     "SELECT r.id, r.purchase_id, r.minor, r.wanted, r.state, r.reference, r.refusal, r.note,"
     " r.created_at FROM purchase_refund r JOIN purchase p ON p.id = r.purchase_id"
@@ -42,7 +42,7 @@ constexpr Query sum_requested{
     "SELECT CAST(COALESCE(SUM(minor), 0) AS BIGINT) FROM purchase_refund"
     " WHERE purchase_id = $1 AND state = 'requested'",
     "i"};
-// Those that were sent, and that a look has not seen yet, count too.
+// Includes refunds that were sent but are not visible at the processor yet.
 constexpr Query sum_not_refused{
     "SELECT CAST(COALESCE(SUM(minor), 0) AS BIGINT) FROM purchase_refund"
     " WHERE purchase_id = $1 AND state <> 'refused'",
@@ -90,7 +90,7 @@ std::vector<Refund> refunds_of(const Rows& rows) {
   return list;
 }
 
-// Takes the account's row and the purchase's, in this order. Nothing: there is no such purchase.
+// Locks the account's row and then the purchase's. nullopt: no such purchase.
 std::optional<Purchase> take_purchase(Transaction& transaction, std::string_view id) {
   const Rows account = transaction.run(select_account_of, {id});
   if (account.empty()) return std::nullopt;
@@ -171,7 +171,7 @@ SqlPurchaseStore::Answer<Unit> SqlPurchaseStore::end_refund(std::string_view ref
     const Rows ended = transaction.run(
         update_refund_end, {commerce::name_of(state), is_refused ? std::string_view() : detail,
                             is_refused ? detail : std::string_view(), refund_id});
-    if (ended.empty()) return Unit{};  // it was ended before
+    if (ended.empty()) return Unit{};  // ended already
     if (is_refused) {
       const std::int64_t now_ms = ledger_now_ms(context_, transaction);
       const std::int64_t total = purchase->minor + purchase->tax_minor;
@@ -182,7 +182,7 @@ SqlPurchaseStore::Answer<Unit> SqlPurchaseStore::end_refund(std::string_view ref
       purchase->wanted = wanted;
       give_back(transaction, *purchase, refund_id, back, now_ms);
     }
-    write_claw(transaction, *purchase);  // due at once, so a look sees what became of it
+    write_claw(transaction, *purchase);  // due at once, so that the outcome is looked up
     return Unit{};
   });
 }

@@ -13,8 +13,8 @@ namespace {
 using commerce::Purchase;
 using ledger::Credits;
 
-// Of the purchase and of what it was given back, own allocation first; with the units that were
-// given back by it.
+// Allocations of the purchase and of its restorations, own allocation first; with the units that
+// each restoration returned.
 constexpr Query select_purchase_allocations{
     "SELECT a.id, a.voided, a.expires_at, COALESCE(r.units, 0) AS given_back,"
     " (SELECT COUNT(*) FROM lease l WHERE l.allocation_id = a.id AND l.state = 'open') AS leases,"
@@ -46,9 +46,9 @@ ledger::Origin origin_at(const std::string& name) {
 }
 
 struct Carried {
-  Credits net_voided = 0;  // voided, less what was given back
+  Credits net_voided = 0;  // voided units less restored units
   bool has_leases = false;
-  bool has_leases_of_voided = false;  // what comes back of them is voided, too
+  bool has_leases_of_voided = false;  // units that these leases return are voided too
 };
 
 Carried carried_by(const Rows& allocations) {
@@ -62,7 +62,7 @@ Carried carried_by(const Rows& allocations) {
   return carried;
 }
 
-// A dispute was won: what its void takes from then on is to be given back, too.
+// The dispute was won: units that its void takes from now on must be restored too.
 bool was_won(const Purchase& purchase) {
   return !purchase.dispute_id.empty() && purchase.state != commerce::State::disputed;
 }
@@ -172,7 +172,7 @@ void credit_purchase(Transaction& transaction, const Purchase& purchase, std::in
   made.units = made.remaining = purchase.credits;
   made.created_at_ms = made.effective_at_ms = now_ms;
   made.expires_at_ms = now_ms + purchase.validity_days * day_ms;
-  // The version of the row was tested, so it is not there yet, whatever was asked how often.
+  // The row's version was checked, so the allocation cannot exist yet, even after retries.
   if (!book_allocation(transaction, made, now_ms)) {
     throw StoreError(StoreError::Kind::fatal, "a purchase has its allocation already");
   }
@@ -198,7 +198,7 @@ void give_back_late(Transaction& transaction, Purchase& purchase, std::int64_t n
   const Carried carried = carried_by(allocations);
   const Credits late = carried.net_voided - purchase.wanted;
   if (!was_won(purchase) || carried.has_leases_of_voided || late <= 0) return;
-  // Each restoration makes one allocation more, so each has a cause of its own.
+  // Each restoration adds an allocation, so the count makes each cause unique.
   const std::string cause = purchase.dispute_id + "." + std::to_string(allocations.size());
   give_back(transaction, purchase, cause, late, now_ms);
 }

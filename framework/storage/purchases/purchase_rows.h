@@ -1,5 +1,5 @@
-// Purchases as rows, and what a step of one moves in the ledger. Private to storage/; free
-// functions for the Thread that has the transaction. They throw StoreError.
+// Purchases as rows, and the ledger changes of a step. Private to storage/; free functions for the
+// Thread that runs the transaction. They throw StoreError.
 #pragma once
 
 #include <cstdint>
@@ -24,34 +24,34 @@ inline constexpr char purchase_kinds[] = "ttitttiiittittttttiiiiiiitittiiiiiiiit
 inline constexpr Query count_purchase_locks{
     "SELECT COUNT(*) FROM purchase WHERE account_id = $1 AND locks_account <> 0", "i"};
 
-// Throws StoreError for what cannot be one.
+// Throws StoreError for invalid values.
 commerce::State purchase_state_at(const std::string& name);
 commerce::Purchase purchase_at(const Rows& rows, std::size_t row);
 
-// Why the account may buy nothing: it is suspended, or a payment of it is disputed. REQUIRES: its
-// row is there.
+// The reason why the account may not buy: it is suspended, or one of its payments is disputed.
+// REQUIRES: its row exists.
 std::optional<base::Error> why_not_buying(Transaction& transaction, std::string_view account_id);
 
-// REQUIRES: the account's row is taken, and nothing speaks against it.
+// REQUIRES: the account's row is locked, and no reason against the purchase was found.
 commerce::Purchase insert_purchase(const Context& context, Transaction& transaction,
                                    const commerce::NewPurchase& wanted,
                                    const identity::Actor& actor, std::int64_t now_ms);
 
-// Books the allocation of a purchase that is paid, once. REQUIRES: the account may be given it.
+// Books the allocation of a paid purchase, once. REQUIRES: the account may receive it.
 void credit_purchase(Transaction& transaction, const commerce::Purchase& purchase,
                      std::int64_t now_ms);
 
-// Voids of the purchase's allocations until `wanted` are voided (`all`: all of them, leased units
-// too), and says in `purchase` what was clawed and lost.
+// Voids units of the purchase's allocations until `wanted` are voided (`all`: all of them, leased
+// units too), and records in `purchase` the clawed and lost units.
 void claw_back(Transaction& transaction, commerce::Purchase& purchase, bool all,
                std::int64_t now_ms);
 
-// Gives units back as an allocation of its own, once for a cause; `wanted` says already what is to
-// stay taken.
+// Restores units as a separate allocation, once per cause; `wanted` already is the number of units
+// that stay voided.
 void give_back(Transaction& transaction, commerce::Purchase& purchase, std::string_view cause,
                ledger::Credits units, std::int64_t now_ms);
-// The same with what nodes still had leased when a dispute was won, and which was voided as they
-// returned it; once they have returned it all.
+// As give_back(), for units that nodes still had leased when a dispute was won, and that were
+// voided when they were returned; acts once all are returned.
 void give_back_late(Transaction& transaction, commerce::Purchase& purchase, std::int64_t now_ms);
 
 }  // namespace turnpike::storage

@@ -114,7 +114,7 @@ std::optional<base::Error> why_not_bought(Transaction& transaction, const NewPur
 SqlPurchaseStore::Answer<Opened> SqlPurchaseStore::open(const NewPurchase& wanted,
                                                         const identity::Actor& actor) {
   return change<Opened>("open purchase", [&](Transaction& transaction) -> Answer<Opened> {
-    // Takes the account's row, so its purchases are opened one after the other.
+    // Locks the account's row, so that its purchases are opened one after the other.
     if (auto why = why_not_given(transaction, wanted.account_id)) return *std::move(why);
     if (auto why = why_not_allowed(transaction, wanted.account_id, actor, identity::Role::admin)) {
       return *std::move(why);
@@ -257,7 +257,7 @@ SqlPurchaseStore::Answer<std::string> SqlPurchaseStore::keep_reply(std::string_v
   });
 }
 
-// ---- what is due --------------------------------------------------------------------------------
+// ---- due work -----------------------------------------------------------------------------------
 
 SqlPurchaseStore::Answer<std::vector<Purchase>> SqlPurchaseStore::take_due(std::int64_t lease_ms,
                                                                            std::uint32_t limit) {

@@ -1,5 +1,5 @@
 // SqlPurchaseStore: commerce::PurchaseStore on both engines. Purchases and their steps are in
-// purchase_store.cpp, terms in purchase_terms.cpp, what operators do in purchase_refunds.cpp.
+// purchase_store.cpp, terms in purchase_terms.cpp, operators' actions in purchase_refunds.cpp.
 //
 // Private to storage/. Rows are locked in one order: the account, the purchase, its allocations.
 #pragma once
@@ -50,7 +50,7 @@ class SqlPurchaseStore final : public commerce::PurchaseStore {
   Answer<commerce::Standing> standing() override;
 
  private:
-  // One change in a transaction of its own; an error leaves nothing of it.
+  // One change in a transaction of its own; an error rolls it back.
   template <class T, class F>
   Answer<T> change(std::string_view what, F&& work) const {
     return changed<T>(context_, base::ErrorCode::purchase_unavailable, what,
@@ -64,7 +64,7 @@ class SqlPurchaseStore final : public commerce::PurchaseStore {
   Answer<commerce::Opened> opened_before(Transaction& transaction,
                                          const commerce::NewPurchase& wanted, const Rows& rows,
                                          std::int64_t now_ms) const;
-  // Writes the row of a step and what it moves. Nothing: the row is of another version.
+  // Writes the row of a step and the step's ledger changes. nullopt: the row has another version.
   std::optional<commerce::Purchase> write_step(Transaction& transaction, commerce::Step step,
                                                std::int64_t due_ms) const;
 
