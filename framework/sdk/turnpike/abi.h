@@ -1,9 +1,10 @@
 // The binary contract between gateway and plugin: one exported symbol, `turnpike_plugin_v1`, a
-// Descriptor in the ELF section "boostdll". Its texts are stored in place, so `turnpike plugin
-// inspect` and the first gate read it from the file without running a byte of it.
+// Descriptor in the ELF section "boostdll". The Descriptor stores its texts in place, so `turnpike
+// plugin inspect` and the gateway's first check read it from the file and run no code of the
+// plugin.
 //
-// The fingerprint pins everything that changes the layout of what crosses the boundary. A plugin
-// whose fingerprint differs from the gateway's is refused at start, never tolerated.
+// The fingerprint covers everything that changes the layout of the types that cross the boundary.
+// The gateway refuses at start every plugin whose fingerprint differs from its own.
 #pragma once
 
 #include <cstddef>
@@ -20,13 +21,13 @@ class SlotObject;
 
 inline constexpr std::uint32_t abi_number = 1;
 
-// What a plugin may be. A new slot takes a new number; the others stay as they are.
+// The slots that a plugin can fill. A new slot takes a new number; the others keep theirs.
 enum class Slot : std::uint32_t { none = 0, provider = 1, lane = 2, processor = 3 };
 
 // How the host runs a plugin's functions; see provider.h.
 enum class Execution : std::uint32_t { cooperative = 1, blocking = 2 };
 
-// A text of fixed size in place: no pointer, so no relocation.
+// A text of fixed size, stored in place: without a pointer it needs no relocation.
 template <std::size_t Size>
 struct FixedText {
   char bytes[Size] = {};
@@ -60,7 +61,7 @@ struct Descriptor {
   FixedText<64> name;
   FixedText<32> version;
   FixedText<192> fingerprint;
-  FilledSlot slots[slots_max] = {};  // each slot once, the unused places last
+  FilledSlot slots[slots_max] = {};  // each slot at most once; unused entries come last
 };
 
 #define TURNPIKE_TEXT_(x) #x

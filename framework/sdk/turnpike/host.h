@@ -1,7 +1,7 @@
-// Host: everything a plugin may ask of the gateway, six members and no more. The host owns it; it
-// outlives every plugin object. All members may be called from any thread or fiber that the host
-// runs the plugin on; http(), store() and offload() suspend a cooperative plugin's fiber instead of
-// blocking its thread. Nothing here throws.
+// Host: everything that a plugin may ask of the gateway, in six members. The host owns it; it
+// outlives every plugin object. Any thread or fiber that the host runs the plugin on may call its
+// members; http(), store() and offload() suspend a cooperative plugin's fiber instead of blocking
+// its thread. Nothing here throws.
 #pragma once
 
 #include <cstdint>
@@ -36,14 +36,14 @@ class Clock {
   virtual ~Clock() = default;
   // Milliseconds since 1970-01-01 UTC.
   [[nodiscard]] virtual std::int64_t now_ms() const noexcept = 0;
-  // Nanoseconds on a clock that never steps and counts suspended time (CLOCK_BOOTTIME).
+  // Nanoseconds on a clock that never jumps and counts the time of suspends (CLOCK_BOOTTIME).
   [[nodiscard]] virtual std::int64_t monotonic_ns() const noexcept = 0;
 };
 
 class Random {
  public:
   virtual ~Random() = default;
-  // Fills `out` with bytes fit for keys and nonces.
+  // Fills `out` with random bytes that are fit for keys and nonces.
   virtual void fill(std::span<std::uint8_t> out) noexcept = 0;
 };
 
@@ -55,14 +55,14 @@ struct HttpRequest {
 };
 
 struct HttpOptions {
-  bool fresh_connection = false;            // never a pooled connection
-  bool allow_private_addresses = false;     // loopback, private and link-local targets
-  std::uint32_t connect_timeout_ms = 3000;  // to resolve, connect and agree on TLS
-  std::uint64_t reply_bytes_max = 0;        // 0: the gateway's ceiling
-  std::uint32_t connections_max = 0;        // per origin and loop; 0: the gateway's bound
+  bool fresh_connection = false;            // never use a pooled connection
+  bool allow_private_addresses = false;     // allow loopback, private and link-local targets
+  std::uint32_t connect_timeout_ms = 3000;  // for name resolution, connect and TLS handshake
+  std::uint64_t reply_bytes_max = 0;        // 0: the gateway's limit
+  std::uint32_t connections_max = 0;        // per origin and loop; 0: the gateway's limit
 };
 
-// Receives a reply of Http::call. Returning false stops the transfer; both may suspend.
+// Receives the reply of Http::call. Returning false stops the transfer. Both functions may suspend.
 class HttpSink {
  public:
   virtual ~HttpSink() = default;
@@ -79,7 +79,7 @@ class Http {
                     Call& call) noexcept = 0;
 };
 
-// Runs blocking or heavy work away from the loop threads; returns when it has run.
+// Runs blocking or CPU-heavy work outside of the loop threads. run() returns when `work` is done.
 class Offload {
  public:
   virtual ~Offload() = default;

@@ -1,5 +1,5 @@
-// LaneCode: an error code that a lane brings, beside those of the gateway: what it is called, which
-// HTTP status it gives, whose fault it is and what a caller can do. Codes are public and stable.
+// LaneCode: an error code of a lane, beside those of the gateway: its name, its HTTP status, which
+// party is at fault and what a caller can do. Codes are public and stable.
 //
 // Constants of the plugin, valid until exit; safe on any Thread.
 #pragma once
@@ -9,10 +9,10 @@
 
 namespace turnpike {
 
-// Whose fault an error is.
+// The party that is at fault for an error.
 enum class Fault : std::uint8_t { caller, provider, gateway };
 
-// What a caller can do about an error.
+// The action that a caller can take after an error.
 enum class Advice : std::uint8_t {
   never,
   after_delay,
@@ -20,7 +20,7 @@ enum class Advice : std::uint8_t {
   after_top_up,
   new_payment,
   restart_paging,
-  after_change,  // of what the fields or the message name; as it is it fails again
+  after_change,  // fails again unless what the fields or the message name is changed
 };
 
 constexpr std::string_view name_of(Fault fault) noexcept {
@@ -35,12 +35,12 @@ constexpr std::string_view name_of(Advice advice) noexcept {
   return names[static_cast<std::size_t>(advice)];
 }
 
-// What the gateway itself may have to say in the lane's stead, or has to recognize.
+// The codes that the gateway itself sends in the lane's name, or has to recognize.
 enum class CodeRole : std::uint8_t {
   none,
-  not_payable,      // the operation cannot be paid for this way; of lanes with terms alone
-  unavailable,      // it can, but not now; of lanes with terms alone
-  outcome_unknown,  // whether the call was charged is not known: what Unknown may refuse with
+  not_payable,      // the operation has no price in this lane; for lanes with terms only
+  unavailable,      // it has one, but cannot be paid now; for lanes with terms only
+  outcome_unknown,  // unknown whether the call was charged; allowed in an Unknown
 };
 
 struct LaneCode {
@@ -48,7 +48,7 @@ struct LaneCode {
   int status = 0;         // 400 to 599
   Fault fault = Fault::caller;
   Advice advice = Advice::never;
-  std::string_view text = {};  // one sentence for the caller, where nobody has a better one
+  std::string_view text = {};  // sentence for the caller when the refusal brings none
   CodeRole role = CodeRole::none;
 };
 

@@ -1,6 +1,6 @@
-// The words of HTTP that cross the plugin boundary: methods, header fields, path parameters.
-// All views are borrowed: valid for the duration of the call they were passed to, unless a header
-// says otherwise. Plain values; safe on any thread.
+// The HTTP types that cross the plugin boundary: methods, header fields, path parameters. All views
+// are borrowed: valid for the duration of the call they were passed to, unless a header says
+// otherwise. Plain values; safe on any thread.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ constexpr std::string_view name_of(Method method) noexcept {
   return method == Method::get ? "GET" : "POST";
 }
 
-// One header field as it stood on the wire: name in any case, value without surrounding blanks.
+// One header field as received: name in any case, value without surrounding blanks.
 struct HeaderField {
   std::string_view name;
   std::string_view value;
@@ -36,7 +36,7 @@ constexpr bool same_header_name(std::string_view left, std::string_view right) n
   return true;
 }
 
-// A header field that owns its text; `name` is what will be sent.
+// A header field that owns its text. `name` is sent as it is.
 struct OwnedHeader {
   std::string name;
   std::string value;

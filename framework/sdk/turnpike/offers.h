@@ -1,14 +1,14 @@
-// Offers: what any plugin may do beside the job of its slot, in whichever slot it is:
+// Offers: the features that a plugin may have beside its slot, whichever slot it fills:
 //
-//   commands    `turnpike <word> ...`, run in a process of their own SlotObject::command()
-//   documents   at paths of the API host, such as "/.well-known/keys.json" BoundObject::document()
-//   intake      raw requests to paths below "/v1/plugins/<plugin>/" BoundObject::receive() own work
-//   done now and then, for nobody in particular                       BoundObject::run()
+//   commands    `turnpike <word> ...`, run in their own process          SlotObject::command()
+//   documents   at paths of the API host: "/.well-known/keys.json"       BoundObject::document()
+//   intake      raw requests to paths below "/v1/plugins/<plugin>/"      BoundObject::receive()
+//   own work    periodic work that no request starts                     BoundObject::run()
 //
 // The object that the plugin's factory makes for a slot declares them (SlotObject::offers()); the
-// objects that it binds do them. A plugin overrides the functions of what it declares, no others.
-// The host owns all objects. Which Thread may call: any that the host runs plugins on, several at
-// once.
+// objects that it binds do the work. A plugin overrides the functions of the features that it
+// declares, and no others. The host owns all objects. Any Thread that the host runs plugins on may
+// call them, several at once.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct Command {
   std::string_view summary;  // one line
 };
 
-// Where a command prints: results to `out`, what went wrong to `error`.
+// The output of a command: `out` takes results, `error` takes what went wrong.
 class Console {
  public:
   virtual ~Console() = default;
@@ -41,28 +41,27 @@ class Console {
   virtual void error(std::string_view text) = 0;
 };
 
-// What a command runs with. The gateway may be running beside it.
+// The input of a command. The gateway may be running at the same time.
 struct CommandInput {
-  std::span<const std::string_view> words;  // after the command's own
-  bool json = false;                        // results as one JSON value
-  const Settings& settings;                 // of the plugin under `lanes`; those of a lane alone
+  std::span<const std::string_view> words;  // those after the command's own word
+  bool json = false;                        // print the results as one JSON value
+  const Settings& settings;                 // the plugin's, under `lanes`; lanes only
   std::string_view public_origin;
   std::string_view data_dir;
 };
 
-// What a plugin publishes at a path.
+// A document that a plugin publishes at a path.
 struct Document {
   std::string content_type;
   std::string body;
 };
 
-// Paths whose requests the plugin answers itself, such as notices of a payment processor. They
-// stand below "/v1/plugins/<plugin>/", and those of a provider below
-// "/v1/plugins/<plugin>/<upstream id>/". Requests to them carry no credential of the gateway: who
-// speaks is the plugin's to find out.
+// Paths whose requests the plugin answers itself, such as the webhook of a payment processor. They
+// are below "/v1/plugins/<plugin>/", or "/v1/plugins/<plugin>/<upstream id>/" for a provider.
+// Requests to them carry no credential of the gateway: the plugin authenticates the sender.
 struct IntakePath {
-  // Segments of a-z, 0-9, '-', '_' and '.', joined by '/': "webhook". A last segment "*" stands for
-  // any one segment: "orders/*".
+  // Segments of a-z, 0-9, '-', '_' and '.', joined by '/': "webhook". The last segment may be "*",
+  // which matches any one segment: "orders/*".
   std::string_view path;
   bool takes_get = false;
   bool takes_post = true;
@@ -71,41 +70,41 @@ struct IntakePath {
 
 inline constexpr std::uint32_t intake_body_bytes_max = 1024 * 1024;
 inline constexpr std::uint32_t intake_reply_bytes_max = 1024 * 1024;
-inline constexpr std::uint32_t intake_timeout_ms = 20'000;  // for an answer
+inline constexpr std::uint32_t intake_timeout_ms = 20'000;  // deadline of an answer
 
-// One request to a path of the intake, whole. Views are valid until receive() returns.
+// One complete request to a path of the intake. Views are valid until receive() returns.
 struct IntakeRequest {
   Method method = Method::post;
-  std::string_view path = {};   // as the row of the declaration sees it: "orders/42", not decoded
+  std::string_view path = {};   // below the plugin's prefix, not decoded: "orders/42"
   std::string_view query = {};  // raw, without '?'
-  // As they were sent, in their order. A credential of the gateway itself is left out.
+  // Header fields as received, in their order, without a credential of the gateway itself.
   Headers headers = {};
   std::string_view body = {};  // exactly the bytes that were sent
-  std::string_view peer = {};  // the network address of who connected, which may be a proxy
+  std::string_view peer = {};  // network address of the peer, which may be a proxy
 };
 
-// Its answer. Faults of the plugin are a status outside of 200 to 599, a header field with
-// forbidden bytes, Set-Cookie, a field about length or connection (which the host sends), a body to
-// 204 or 304 and one over intake_reply_bytes_max.
+// The answer to an IntakeRequest. Faults of the plugin: a status outside of 200 to 599, a header
+// field with forbidden bytes, Set-Cookie, a field about length or connection (which the host
+// sends), a body with 204 or 304, and a body over intake_reply_bytes_max.
 struct IntakeReply {
   int status = 200;
   std::vector<OwnedHeader> headers = {};
   std::string body = {};
 };
 
-// What a plugin declares. All views are valid until the process ends.
+// The declaration of a plugin. All views are valid until the process ends.
 struct Offers {
   std::span<const Command> commands = {};
   std::span<const std::string_view> documents = {};  // paths below "/.well-known/"
-  std::span<const IntakePath> intake = {};           // the first that fits a path counts
-  bool has_own_work = false;                         // run() is to be called
+  std::span<const IntakePath> intake = {};           // the first match of a path counts
+  bool has_own_work = false;                         // the host calls run()
 };
 
-// What the factory of a plugin makes for a slot: a Provider, a Lane.
+// The object that a plugin's factory makes for a slot: a Provider, a Lane, a Processor.
 class SlotObject {
  public:
   virtual ~SlotObject() = default;
-  // The same whenever it is asked. Must not wait.
+  // Returns the same value on every call. Must not wait.
   [[nodiscard]] virtual Offers offers() const noexcept { return {}; }
   // Runs the command `word`, in a process of its own. The exit code: 0 done, 1 failed, 2 usage.
   virtual int command(std::string_view /*word*/, const CommandInput& /*input*/,
@@ -114,23 +113,23 @@ class SlotObject {
   }
 };
 
-// What bind() of a slot's object makes for a generation: an Upstream, a BoundLane. What an upstream
-// offers, each upstream of the provider does.
+// The object that bind() makes for a generation: an Upstream, a BoundLane, a BoundProcessor. Each
+// upstream of a provider has the offers of the provider.
 class BoundObject {
  public:
   virtual ~BoundObject() = default;
-  // The document at one of Offers::documents, or nothing: there is none now. It may wait.
+  // The document at one of Offers::documents; nothing: there is none now. It may wait.
   virtual Result<std::optional<Document>> document(std::string_view /*path*/, Call& /*call*/) {
     return std::optional<Document>{};
   }
-  // The answer to a request to one of Offers::intake, within intake_timeout_ms. It may wait. The
-  // sender of a request that fails is told to send it again (503), or that the gateway failed
-  // (500, plugin_fault).
+  // Answers a request to one of Offers::intake, within intake_timeout_ms. It may wait. When it
+  // fails, the sender gets 503 and may send the request again, or 500 when the plugin is at fault
+  // (plugin_fault).
   virtual Result<IntakeReply> receive(const IntakeRequest& /*request*/, Call& /*call*/) {
     return Failure{FailureKind::plugin_fault, "it declares an intake that it does not have", {}};
   }
-  // Work for nobody in particular: called anew as many ms after its end as it returned, for the
-  // generation in service alone; 0: never again.
+  // Does periodic work. The result is the pause in ms until the next call; 0: never again. The host
+  // calls it for the generation in service only.
   virtual Result<std::uint32_t> run(Call& /*call*/) { return std::uint32_t{0}; }
 };
 

@@ -1,4 +1,4 @@
-// The one macro of a plugin. In exactly one source file, at namespace scope:
+// The macro that defines a plugin. In exactly one source file, at namespace scope:
 //
 //   TURNPIKE_PROVIDER("acme", "1.2.0", cooperative, [] { return std::make_unique<Acme>(); })
 //   TURNPIKE_LANE("vouchers", "0.3.0", blocking, [] { return std::make_unique<Vouchers>(); })
@@ -10,8 +10,8 @@
 //                   turnpike::fills<turnpike::Provider, [] { return std::make_unique<Acme>(); }>(),
 //                   turnpike::fills<turnpike::Lane, [] { return std::make_unique<Coins>(); }>())
 //
-// It exports the descriptor (turnpike/abi.h). The gateway catches whatever the author's code throws
-// at each call into it, copies the text, and makes a Failure of it. (Functions that the interfaces
+// The macro exports the descriptor (turnpike/abi.h). The gateway catches every exception at each
+// call into the plugin, copies its text, and makes a Failure of it. (Functions that the interfaces
 // declare noexcept must not throw: that ends the process.)
 #pragma once
 
@@ -33,8 +33,8 @@ inline constexpr Slot slot_of<Lane> = Slot::lane;
 template <>
 inline constexpr Slot slot_of<Processor> = Slot::processor;
 
-// The slot of `Interface`, filled with what `factory()` returns: a std::unique_ptr to an object of
-// a class that implements it.
+// Fills the slot of `Interface` with the objects that `factory()` returns: each a std::unique_ptr
+// to an implementation of the interface.
 template <class Interface, auto factory>
 constexpr FilledSlot fills() noexcept {
   static_assert(slot_of<Interface> != Slot::none, "not the interface of a slot");
@@ -46,7 +46,8 @@ constexpr FilledSlot fills() noexcept {
 
 }  // namespace turnpike
 
-// In the section where the first gate looks; `used` keeps it without a reference from the plugin.
+// The section in which the gateway's first check looks for the descriptor. `used` keeps the symbol,
+// which nothing in the plugin refers to.
 #define TURNPIKE_EXPORT_DESCRIPTOR             \
   extern "C"                                   \
       [[gnu::visibility("default"), gnu::used, \

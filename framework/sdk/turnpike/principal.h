@@ -1,5 +1,5 @@
-// PrincipalKind: what kind of caller a request speaks for. Within its kind the id of a principal
-// is unique; a text that is to name any principal has both. Plain values; any Thread.
+// PrincipalKind: the kind of principal that a request acts for. The id of a principal is unique
+// within its kind only, so a text that names any principal has both. Plain values; any Thread.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@ namespace turnpike {
 
 enum class PrincipalKind : std::uint8_t {
   api_key,
-  person,               // with a session
-  grant,                // what a person lets an OAuth client do
-  operator_credential,  // of the people who run the gateway
+  person,               // a user with a session
+  grant,                // an OAuth client, within what a person granted
+  operator_credential,  // of an operator of the gateway
   system,               // the gateway itself
 };
 

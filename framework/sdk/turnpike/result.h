@@ -1,9 +1,9 @@
-// Result<T, E>: a value or the reason why there is none. Errors are values everywhere in Turnpike;
-// exceptions stay inside the edge that wraps a library, and at start-up.
+// Result<T, E>: a value or the reason why there is none. Turnpike reports errors as values;
+// exceptions occur only at start-up and in code that wraps a library.
 //
-// Failure is the error a plugin reports: a closed kind, a text for the operator (never shown to a
-// caller, so it may name upstream hosts, but never secrets), and whether the upstream may already
-// have acted. Value types, no sharing; safe on any thread.
+// Failure is the error that a plugin reports: a kind of a closed set, a text for the operator
+// (never shown to a caller, so it may name upstream hosts, but never secrets), and whether the
+// upstream may already have acted. Value types, no sharing; safe on any thread.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,10 @@ enum class FailureKind : std::uint8_t {
   invalid_settings,  // bind: the YAML settings are wrong; `where` names the key
   timeout,           // the deadline passed before the upstream was done
   transport,         // no connection, broken connection, name resolution, TLS
-  contract,          // the upstream answered something that is not its protocol
-  too_large,         // the reply passed the ceiling given in the request
+  contract,          // the upstream's answer breaks its protocol
+  too_large,         // the reply is larger than the limit in the request
   redirect,          // the upstream redirected; redirects are never followed
-  credential,        // our own credential for the upstream is missing or was refused
+  credential,        // the gateway's credential for the upstream is missing or was refused
   unavailable,       // the provider cannot work now (its store is closed, its breaker is open)
   cancelled,         // the caller is gone or the gateway stops
   plugin_fault,      // the plugin threw or broke the interface; set by the guard, not by authors
@@ -31,7 +31,7 @@ struct Failure {
   FailureKind kind = FailureKind::unavailable;
   std::string message;
   std::string where;        // invalid_settings: path of the setting, such as "base_url"
-  bool maybe_sent = false;  // true: the upstream may have seen the request; a repeat may act twice
+  bool maybe_sent = false;  // true: the upstream may have seen the request; a retry may act twice
 };
 
 struct Unit {};
@@ -65,7 +65,7 @@ class [[nodiscard]] Result {
   std::variant<T, E> state_;
 };
 
-// What an operation returns that yields nothing but may fail.
+// The result of an operation that may fail and has no value.
 using Done = Result<Unit>;
 
 }  // namespace turnpike

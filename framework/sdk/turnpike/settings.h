@@ -1,9 +1,9 @@
-// Settings: the part of the operator's YAML that belongs to one plugin, as a plain immutable tree.
-// The host builds it (duplicate keys, tags and aliases are already refused), resolves secrets and
-// passes it to bind(). A plugin reads it during bind() only, copies what it needs, and must refuse
-// keys that it does not know: see only().
+// Settings: the operator's YAML for one plugin, as a plain immutable tree. The host builds it
+// (duplicate keys, tags and aliases are already refused), resolves secrets and passes it to bind().
+// A plugin reads it during bind() only, copies what it needs, and must refuse keys that it does not
+// know: see only().
 //
-// Scalars keep their YAML text; the typed readers convert by Turnpike's rules: integers are
+// Scalars keep their YAML text. The typed readers convert by Turnpike's rules: integers are
 // decimal, booleans are `true` and `false`, nothing else. A secret (`{secret: {env: NAME}}` or
 // `{secret: {file: PATH}}` in the YAML) arrives as a scalar with is_secret set and its value as
 // text; it must never reach a log, an error or a reply. Value type; concurrent reads are safe from
@@ -24,7 +24,8 @@
 
 namespace turnpike {
 
-// How many single-byte insertions, deletions and replacements turn one name into the other.
+// The number of single-byte insertions, deletions and replacements that turn one name into the
+// other.
 inline std::size_t edit_distance(std::string_view from, std::string_view to) {
   std::vector<std::size_t> row(to.size() + 1);
   for (std::size_t at = 0; at <= to.size(); ++at) row[at] = at;
@@ -40,7 +41,7 @@ inline std::size_t edit_distance(std::string_view from, std::string_view to) {
   return row[to.size()];
 }
 
-// The one of `known` that was probably meant by `name`, or empty when none is near.
+// The name in `known` that `name` is probably a misspelling of, or empty when none is near.
 inline std::string_view nearest_name(std::string_view name,
                                      std::initializer_list<std::string_view> known) {
   std::string_view best;
@@ -60,22 +61,23 @@ struct Settings {
   enum class Kind : std::uint8_t { null, scalar, list, map };
 
   Kind kind = Kind::null;
-  bool quoted = false;     // the scalar was quoted in YAML, so it is a string even if it reads 12
+  bool quoted = false;     // quoted in YAML: a string even if its text is a number
   bool is_secret = false;  // text is a secret's value; empty when the secret is not available
   std::string text;        // scalar
   std::vector<Settings> items;  // list
   std::vector<Field> fields;    // map, in source order
-  std::string file;             // where this node stood, for messages
+  std::string file;             // the file that holds this node, for messages
   int line = 0;
   int column = 0;
 
-  // The value under `key`, or null when this is no map or has no such key.
+  // The value under `key`; null when this node is not a map or has no such key.
   [[nodiscard]] const Settings* find(std::string_view key) const noexcept;
   // The first key that is not in `known`, or empty.
   [[nodiscard]] std::string_view unknown_key(
       std::initializer_list<std::string_view> known) const noexcept;
 
-  // Refuses a node that is no map and any key that is not in `known`, naming the nearest known one.
+  // Refuses a node that is not a map, and any key that is not in `known`; names the nearest known
+  // key.
   [[nodiscard]] Done only(std::initializer_list<std::string_view> known) const {
     if (kind == Kind::null) return Unit{};
     if (kind != Kind::map) return wrong({}, "a map");
@@ -87,8 +89,8 @@ struct Settings {
     return Failure{FailureKind::invalid_settings, std::move(message), std::string(key), false};
   }
 
-  // Typed readers of a field: the fallback when the key is absent, a Failure (invalid_settings,
-  // `where` = key) when the value has another form or is out of bounds.
+  // Typed readers of a field. They return the fallback when the key is absent, and a Failure
+  // (invalid_settings, `where` = key) when the value has another form or is out of bounds.
   [[nodiscard]] Result<std::string> string(std::string_view key, std::string_view fallback) const {
     const Settings* node = find(key);
     if (node == nullptr) return std::string(fallback);
@@ -98,8 +100,8 @@ struct Settings {
     return node->text;
   }
 
-  // The value of a secret; empty when the key is absent or its secret is not available. A value
-  // written into the YAML itself is refused.
+  // The value of a secret; empty when the key is absent or its secret is not available. Refuses a
+  // value that is written in the YAML itself.
   [[nodiscard]] Result<std::string> secret(std::string_view key) const {
     const Settings* node = find(key);
     if (node == nullptr) return std::string();

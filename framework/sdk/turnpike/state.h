@@ -1,5 +1,5 @@
-// State: what an operation could do now, as the upstream or the lane that serves it says. Plain
-// values; safe on any Thread.
+// State: whether an operation is available now, as the upstream or the lane that serves it says.
+// Plain values; safe on any Thread.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@ namespace turnpike {
 
 enum class Condition : std::uint8_t { ready, blocked, credential_missing, evidence_stale };
 
-// What an operation could do now. `reason` is one sentence for the public catalog, valid as long as
-// what was asked.
+// Whether an operation is available now. `reason` is one sentence for the public catalog, valid as
+// long as the object that was asked.
 struct State {
   Condition condition = Condition::ready;
   std::string_view reason;
-  std::uint32_t retry_after_seconds = 0;  // when to ask again, if it passes by itself; 0: not known
+  std::uint32_t retry_after_seconds = 0;  // until the next try, if temporary; 0: not known
 };
 
 }  // namespace turnpike

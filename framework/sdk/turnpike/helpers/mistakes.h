@@ -1,19 +1,20 @@
-// Mistakes: what is wrong with settings, all of it at once, so that whoever wrote the YAML mends it
-// in one go. bind() reads on after the first mistake, with a value of its own in the place of the
-// wrong one, and refuses with all of them:
+// Mistakes: collects all that is wrong with the settings, so that the author of the YAML can
+// correct everything in one go. After a mistake bind() continues with a default in place of the
+// wrong value, and fails at the end with all mistakes:
 //
 //   Mistakes mistakes;
 //   mistakes.only(settings, {"path", "retries"});
 //   const std::int64_t retries = mistakes.take(settings.integer("retries", 2, 0, 5), 2);
 //   if (!mistakes.none()) return mistakes.failure();
 //
-// They cross to the gateway in one Failure (invalid_settings): the first in `where` and `message`,
-// each further one as a line of `message`, "where: message". The gateway takes them apart by
-// split_mistakes() and shows each in its place. A `where` that begins with operations[N] is about
-// the N-th of Binding::operations, in the `upstream_settings` of its route; of_operation() says so.
+// All mistakes cross to the gateway in one Failure (invalid_settings): the first in `where` and
+// `message`, each further one as a line of `message`, "where: message". The gateway separates them
+// with split_mistakes() and shows each at its place. A `where` that begins with operations[N] is
+// about the N-th of Binding::operations, in the `upstream_settings` of its route; of_operation()
+// makes it.
 //
 // Helpers are compiled into the plugin that uses them; nothing of them crosses the boundary, so
-// they are no part of the fingerprint. Plain values; one Thread at a time.
+// they are not part of the fingerprint. Plain values; one Thread at a time.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +33,7 @@ struct Mistake {
   std::string message;
 };
 
-// What a failure to bind says, mistake by mistake.
+// The mistakes that a Failure of bind() reports.
 inline std::vector<Mistake> split_mistakes(const Failure& failure) {
   std::string_view rest = failure.message;
   const auto next_line = [&rest] {
@@ -54,13 +55,15 @@ class Mistakes {
  public:
   void add(std::string_view where, std::string_view message) {
     found_.push_back({in_one_line(where), in_one_line(message)});
-    // What divides the two cannot stand in the first: keys are the YAML author's.
+    // `where` must not contain ": ", which separates it from the message. A key in it might, since
+    // the author of the YAML chooses the keys.
     std::string& path = found_.back().where;
     for (std::size_t at = path.find(": "); at != path.npos; at = path.find(": ", at)) {
       path.erase(at + 1, 1);
     }
   }
-  // Those of a failure, seen from the map that has their settings under `key`; empty: from theirs.
+  // Adds the mistakes of a failure, whose paths are relative to the map under `key`. An empty `key`
+  // leaves the paths as they are.
   void add(const Failure& failure, std::string_view key = {}) {
     for (const Mistake& mistake : split_mistakes(failure)) {
       const bool is_joined = mistake.where.empty() || key.empty() || mistake.where.starts_with('[');
@@ -70,14 +73,14 @@ class Mistakes {
   void note(const Done& done, std::string_view key = {}) {
     if (!done.ok()) add(done.error(), key);
   }
-  // The value, or `instead` after the mistake was noted.
+  // The value; or `instead`, after the mistake was added.
   template <class T>
   T take(Result<T> read, T instead = {}, std::string_view key = {}) {
     if (read.ok()) return std::move(read).value();
     add(read.error(), key);
     return instead;
   }
-  // As Settings::only(), with every unknown key.
+  // Like Settings::only(), but adds every unknown key.
   void only(const Settings& settings, std::initializer_list<std::string_view> known) {
     if (settings.kind == Settings::Kind::null) return;
     if (settings.kind != Settings::Kind::map) return add("", "expected a map");
@@ -114,7 +117,7 @@ class Mistakes {
   std::vector<Mistake> found_;
 };
 
-// The key for Mistakes of the N-th of Binding::operations.
+// The `where` of a mistake in the N-th of Binding::operations.
 inline std::string of_operation(std::size_t number) {
   return "operations[" + std::to_string(number) + "]";
 }

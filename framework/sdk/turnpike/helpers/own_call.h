@@ -1,7 +1,7 @@
-// OwnCall: a Call for work that nobody called for: in bind() and in a lane's command, where the
-// store and HTTP want one. Its deadline is `timeout_ms` from when it was made, nobody cancels it,
-// and it has no request id. On the stack of the code that uses it; sleep_ms() blocks the thread, as
-// both may.
+// OwnCall: a Call for work that no request started: in bind() and in a lane's command, where the
+// store and HTTP need a Call. Its deadline is `timeout_ms` after its construction. It is never
+// cancelled and has no request id. Lives on the stack of the code that uses it; sleep_ms() blocks
+// the thread, which bind() and commands may do.
 //
 // Helpers are compiled into the plugin that uses them (see mistakes.h).
 #pragma once

@@ -1,7 +1,8 @@
-// names_private_address(): whether a URL names, by number or as localhost, this machine or a
-// private network, where Http::call() goes only with HttpOptions::allow_private_addresses. What a
-// name resolves to is not asked. For bind(), which may warn of settings that no call could work
-// with; the gateway judges each call by itself. Pure function; any Thread.
+// names_private_address(): whether the host of a URL is an IP address of this machine or of a
+// private network, or localhost. Http::call() reaches such a host only with
+// HttpOptions::allow_private_addresses. Host names are not resolved. For bind(), to warn of
+// settings with which no call can succeed; the gateway checks each call by itself. Pure function;
+// any Thread.
 //
 // Helpers are compiled into the plugin that uses them (see mistakes.h).
 #pragma once
@@ -14,7 +15,7 @@
 
 namespace turnpike {
 
-// "192.0.2.1" as a number.
+// The IPv4 address "192.0.2.1" as a number.
 inline std::optional<std::uint32_t> v4_address(std::string_view text) {
   std::uint32_t address = 0;
   for (int part = 0; part < 4; ++part) {
@@ -43,7 +44,7 @@ inline bool names_private_address(std::string_view url) {
   host = host.substr(0, host.find(':'));
   std::string name;
   for (const char c : host) name += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  // RFC 6761, section 6.3.
+  // Special-use names of RFC 6761, section 6.3.
   if (name == "localhost" || name.ends_with(".localhost")) return true;
   const auto address = v4_address(host);
   if (!address) return false;

@@ -1,6 +1,6 @@
-// Judging a probe by the status that it was answered with: one rule for all providers that ask over
-// HTTP. 401 to 403, 429 and everything from 500 on are no passes: who refuses us, limits us or
-// fails gives no sign of health.
+// Judges a probe by the status of its reply: one rule for all providers that probe over HTTP. A
+// status of 401 to 403, 429 or 500 and above fails the probe: an upstream that refuses the gateway,
+// limits its rate or fails gives no sign of health.
 //
 //   Done probe(Call& call) override {
 //     StatusOnly sink;
@@ -8,9 +8,9 @@
 //     return done.ok() ? judge_probe(sink.status, "GET /health", sends_credential_) : done;
 //   }
 //
-// The failure names the status in `where`, so that the gateway's evidence can tell it: a 401 of a
-// probe that sent no credential says that the host answers and nothing of its service, and makes it
-// neither well nor ill.
+// The failure names the status in `where` for the gateway's evidence: a 401 to a probe that sent no
+// credential shows that the host answers, but nothing about its service. The gateway counts it
+// neither as healthy nor as unhealthy.
 //
 // Helpers are compiled into the plugin that uses them (see mistakes.h). Pure functions; any thread.
 #pragma once
@@ -25,10 +25,10 @@ namespace turnpike {
 
 inline constexpr std::string_view refused_status_prefix = "status ";
 
-// Without a credential that it accepts, or whose bill is paid, an upstream serves nobody.
+// Without a credential that it accepts, or with an unpaid bill, an upstream serves no request.
 inline bool is_refusal_of_ours(int status) noexcept { return status >= 401 && status <= 403; }
 
-// The failure of a probe that was answered with `status`. `what` names it: "GET /health".
+// The failure of a probe that was answered with `status`. `what` is the request: "GET /health".
 inline Failure refused_probe(int status, std::string_view what, bool sent_credential) {
   const FailureKind kind = is_refusal_of_ours(status) && sent_credential ? FailureKind::credential
                                                                           : FailureKind::contract;
@@ -46,7 +46,7 @@ inline Done judge_probe(int status, std::string_view what, bool sent_credential)
   return refused_probe(status, what, sent_credential);
 }
 
-// The status that a probe was refused with; 0: the failure is of another kind.
+// The status that failed a probe; 0: the failure is of another kind.
 inline int refused_status(const Failure& failure) noexcept {
   const std::string_view where = failure.where;
   if (failure.kind == FailureKind::invalid_settings || !where.starts_with(refused_status_prefix)) {

@@ -1,7 +1,7 @@
-// The codes of the gateway that a lane refuses with (Refusal::code), each with the HTTP status that
-// it gives and when it is right, beside those that the lane brings (LaneTraits::codes). The gateway
-// accepts every code of its own in a refusal; these are those that a lane has a reason to use; an
-// unknown one is a fault of the plugin. Constants; safe on any Thread.
+// The gateway's codes that a lane may use in Refusal::code, beside its own (LaneTraits::codes),
+// each with its HTTP status and the case it is for. The gateway accepts each of its codes in a
+// refusal; listed are those that a lane has a reason to use. An unknown code is a fault of the
+// plugin. Constants; safe on any Thread.
 //
 // Helpers are compiled into the plugin that uses them (see mistakes.h).
 #pragma once
@@ -17,25 +17,25 @@ struct RefusalCode {
 };
 
 inline constexpr RefusalCode refusal_codes[] = {
-    // From admit(): what the caller sent.
+    // From admit(): the request of the caller is wrong.
     {"request.malformed", 400, "a header or a field of the lane's own is not in its form"},
     {"auth.credential_required", 401, "a credential that the lane needs is missing"},
     {"auth.credential_invalid", 401, "the credential is none, was revoked or has ended"},
     {"auth.credential_conflict", 400, "it came with another that says something else"},
     {"account.forbidden", 403, "the credential is right, and not for this operation"},
-    // From admit(): what it is worth.
+    // From admit(): the operation has no price, or the credential cannot pay it now.
     {"billing.pricing_unavailable", 503, "the operation has no price in this lane"},
     {"billing.credits_exhausted", 402, "what the credential could pay is spent or has expired"},
     {"billing.credits_reserved", 429, "other calls hold what is left: set retry_after_seconds"},
     {"billing.key_cap_reached", 429, "a limit in time is reached: set retry_after_seconds"},
-    // From admit(): the same request again.
+    // From admit(): the request was sent before.
     {"idempotency.conflict", 409, "the key or the payment was used for another request"},
     {"idempotency.in_progress", 409, "its first call is still running"},
     {"idempotency.reply_not_stored", 409, "it was charged, and its reply cannot be given again"},
-    // From admit() and NotCharged: the lane itself. Certainly nothing was charged.
+    // From admit() and NotCharged: the lane failed. Nothing was charged.
     {"billing.ledger_unavailable", 503, "what the lane keeps its books in cannot be reached"},
     {"gateway.overloaded", 503, "the lane has no room: set retry_after_seconds"},
-    // From Unknown, and no other code but those of the lane for it (CodeRole::outcome_unknown).
+    // From Unknown, which takes this code and the lane's own with CodeRole::outcome_unknown only.
     {"billing.settlement_unknown", 503, "what is charged by the gateway's books or the lane's"},
 };
 

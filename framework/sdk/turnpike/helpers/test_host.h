@@ -1,14 +1,14 @@
-// TestHost: the Host of a plugin's own tests, without a gateway. Its store is in memory, its clock
-// stands where the test puts it, its HTTP is answered by a function of the test, and its random
-// bytes are always the same. made_by() makes the object that a gateway would make from the plugin's
-// descriptor, when the test is linked with the plugin's sources:
+// TestHost: a Host for the tests of a plugin, without a gateway. Its store is in memory, the test
+// sets its clock, a function of the test answers its HTTP requests, and its random bytes are always
+// the same. made_by() makes the object that a gateway would make from the plugin's descriptor, when
+// the test is linked with the plugin's sources:
 //
 //   extern "C" const turnpike::Descriptor turnpike_plugin_v1;
 //   ...
 //   auto provider = turnpike::made_by<turnpike::Provider>(turnpike_plugin_v1);
 //
-// Helpers are compiled into what uses them (see mistakes.h). One Thread at a time. The store and
-// the calls hold no deadlines: nothing here waits.
+// Helpers are compiled into the code that uses them (see mistakes.h). One Thread at a time. The
+// store and the calls ignore deadlines, since nothing here waits.
 #pragma once
 
 #include <functional>
@@ -34,7 +34,7 @@ std::unique_ptr<Interface> made_by(const Descriptor& descriptor) {
   return nullptr;
 }
 
-// A map of settings as YAML gives it: {{"base_url", "https://example.org"}, {"retries", "2"}}.
+// A map of settings as read from YAML: {{"base_url", "https://example.org"}, {"retries", "2"}}.
 inline Settings settings_of(
     std::initializer_list<std::pair<std::string_view, std::string_view>> fields) {
   Settings settings;
@@ -69,7 +69,7 @@ class TestCall final : public Call {
   bool is_cancelled = false;
 };
 
-// What a provider replied.
+// The reply of a provider.
 class TestReply final : public ReplySink {
  public:
   bool head(int got, Headers fields, std::optional<std::uint64_t>) override {
@@ -91,10 +91,10 @@ class TestReply final : public ReplySink {
 
 class TestHost final : public Host {
  public:
-  // How requests of the plugin are answered; without it each fails as if nobody listened.
+  // Answers the plugin's requests. Without it each request fails as if the peer did not listen.
   std::function<Done(const HttpRequest&, HttpSink&)> answer;
   std::int64_t time_ms = 1'800'000'000'000;
-  std::vector<std::string> log;  // lines of the plugin
+  std::vector<std::string> log;  // lines that the plugin logged
   std::map<std::string, std::uint64_t> counts;
 
   [[nodiscard]] Report& report() noexcept override { return report_; }
