@@ -15,8 +15,8 @@ std::string_view arguments_text(const Message& message) noexcept {
   return message.arguments.empty() ? arguments_of(message.text) : message.arguments;
 }
 
-// Whether schemas are those of objects was judged when the plugin was bound; one that goes beyond the
-// bounds of messages is told as an object of which nothing is known.
+// Binding the plugin has checked that the schemas describe objects. A schema beyond the bounds of
+// messages is shown as that of any object.
 nlohmann::ordered_json schema_of(std::string_view text) {
   auto schema = read_json(text);
   if (!schema.ok()) return {{"type", "object"}};

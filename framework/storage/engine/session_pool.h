@@ -6,8 +6,8 @@
 //
 // Owned by Database, or by the code that asked for a pool of its own; safe for concurrent use by
 // plain Threads and the blocking pool. with() and write() run a function on a session; when that
-// proves dead and nothing was written, once more on a fresh one. A write transaction that PostgreSQL
-// ends in favour of another one (TransactionLost) is run again, a few times.
+// proves dead and nothing was written, once more on a fresh one. A write transaction that
+// PostgreSQL ends in favour of another one (TransactionLost) is run again, a few times.
 #pragma once
 
 #include <condition_variable>

@@ -129,7 +129,9 @@ class SqlExternalIdentityStore final : public identity::ExternalIdentityStore {
     return changed<ExternalIdentity>("link identity", [&](Transaction& transaction) -> Answer {
       if (auto ended = use_ceremony(transaction, identity.ceremony)) return *std::move(ended);
       if (!lock_active_person(transaction, actor.person_id)) return proved_nobody();
-      if (auto full = why_no_more_credentials(transaction, actor.person_id)) return *std::move(full);
+      if (auto full = why_no_more_credentials(transaction, actor.person_id)) {
+        return *std::move(full);
+      }
       auto linked = insert(transaction, identity, actor.person_id, actor);
       if (!linked) return linked_already();
       if (!renew_session(context_, transaction, actor.person_id, session)) return proved_nobody();

@@ -301,7 +301,9 @@ class SqlPeopleStore final : public identity::PeopleStore {
     return changed<Passkey>("add passkey", [&](Transaction& transaction) -> Answer {
       if (auto ended = use_ceremony(transaction, ceremony)) return *std::move(ended);
       if (!lock_active_person(transaction, wanted.person_id)) return proved_nobody();
-      if (auto full = why_no_more_credentials(transaction, wanted.person_id)) return *std::move(full);
+      if (auto full = why_no_more_credentials(transaction, wanted.person_id)) {
+        return *std::move(full);
+      }
       Passkey passkey = wanted;
       passkey.id = context_.new_id("pky_");
       passkey.created_at_ms = context_.now_ms(transaction);
