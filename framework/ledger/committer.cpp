@@ -293,7 +293,8 @@ runtime::Committed Committer::write(Jobs& jobs) {
   if (jobs.empty()) {  // uncharged facts alone are not worth waiting for
     dropped_.add(group_facts_.size());
     group_facts_.clear();
-    // Their callers rely on these facts, so no new calls until they are written.
+    // Callers that left rely on the facts of left_uncharged_, so no new calls until those are
+    // written.
     is_writing_ = left_uncharged_.empty();
   }
   return runtime::Committed::unavailable;

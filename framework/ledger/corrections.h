@@ -59,8 +59,8 @@ struct Correction {
   }
 };
 
-// Returned units expire when the spent ones would have, but at least this much later, so that they
-// can be used.
+// Returned units expire when the spent ones would have, but no earlier than this long after the
+// correction, so that they can be used.
 inline constexpr std::int64_t correction_valid_ms_min = 90ll * 24 * 60 * 60 * 1000;
 constexpr std::int64_t correction_expiry_ms(std::int64_t original_expires_at_ms,
                                             std::int64_t now_ms) noexcept {

@@ -1,6 +1,6 @@
-// The ports under the ledger (storage/ implements them, on SQLite and on PostgreSQL). Each has one
-// kind of user: SettlementStream the committer Thread, LeaseStore the escrow Thread, ReplayStore
-// and LedgerStore any. All block; none may be called from a loop Thread.
+// The ports under the ledger (storage/ implements them, on SQLite and on PostgreSQL). The committer
+// Thread uses SettlementStream, the escrow Thread LeaseStore, and any Thread that may block uses
+// ReplayStore and LedgerStore. All functions block; none may be called from a loop Thread.
 //
 // A failure's kind is part of the contract: `unavailable` means that nothing was written and the
 // same call may be repeated; `unknown` that the transaction may or may not have committed; `fatal`

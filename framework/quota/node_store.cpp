@@ -138,8 +138,8 @@ std::uint16_t ahead_limit_of(const Limits& limits) noexcept {
   return static_cast<std::uint16_t>(std::min<std::uint64_t>(ahead_max, least / ahead_divisor));
 }
 
-// The number of grants that an entry's next row, `passed_ms` after its last row, is written ahead:
-// doubled each time, up to the caller's requests in ahead_ms.
+// The number of grants by which an entry's next row, `passed_ms` after its last row, is ahead: at
+// most about twice the last number, and at most the grants expected within ahead_ms.
 std::uint16_t ahead_of(const Entry& entry, std::uint32_t passed_ms) noexcept {
   const std::uint32_t granted_then = entry.mark > entry.ahead ? entry.mark - entry.ahead : 0;
   const std::uint64_t granted = entry.counts.window - granted_then;

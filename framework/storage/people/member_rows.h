@@ -27,8 +27,8 @@ Result<UsedInvitation, base::Error> use_invitation(const Context& context, Trans
                                                    const crypto::Sha256& digest,
                                                    std::string_view person_id);
 
-// account.forbidden: where mail is sent, an invitation with an address requires that it is
-// verified.
+// account.forbidden: where mail is sent, an invitation for an address requires that the person has
+// verified that address.
 std::optional<base::Error> why_for_another(const Context& context, const UsedInvitation& used,
                                            bool is_verified);
 
