@@ -508,7 +508,8 @@ class TestGovernor(Polling):
         self.serve(self.source(node, range_blocks=100, clock_mode='""'))
         self.next_round()
         # Against alone so far, or nothing at all: not lost before the end, whatever the clock here.
-        self.assertEqual(self.outcomes(), dict.fromkeys(self.WITH_QUORUM, "unknown not_started 100"))
+        self.assertEqual(self.outcomes(),
+                         dict.fromkeys(self.WITH_QUORUM, "unknown not_started 100"))
         with node.lock:
             node.head = 3000
         self.wait_for("the end", lambda: self.outcomes() == self.WITH_QUORUM)

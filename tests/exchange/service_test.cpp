@@ -172,7 +172,8 @@ TEST_F(ServiceTest, SaysWhyAnOperationCannotBeTheToolOfItsPlugin) {
     EXPECT_NE(problem_of(described, search, Method::post).find("schema"), std::string::npos)
         << schema;
   }
-  constexpr std::string_view needs_post = "the plugin's tool \"service.scripted.find\" needs a POST";
+  constexpr std::string_view needs_post =
+      "the plugin's tool \"service.scripted.find\" needs a POST";
   EXPECT_TRUE(problem_of(good, "/v1/gateway/acme/both", Method::get).starts_with(needs_post));
   EXPECT_TRUE(problem_of(good, "/v1/gateway/acme/items", Method::get).starts_with(needs_post));
 }

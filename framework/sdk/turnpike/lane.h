@@ -212,7 +212,7 @@ class BoundLane : public BoundObject {
 struct RegistryParts {
   struct Policy {
     const Settings* settings = nullptr;  // null: the policy is not given
-    std::uint32_t over = 0;              // index of the earlier policy that this one overrides key by key
+    std::uint32_t over = 0;              // index of the earlier policy whose keys this overrides
   };
   const Settings* section = nullptr;  // null: the registry has no such section
   std::span<const Settings* const> prices;
@@ -235,7 +235,7 @@ struct TermsMistake {
 struct PriceTerms {
   bool is_offered = false;              // the lane accepts payment for operations at this price
   std::string canonical;                // all terms
-  std::string definition;               // without the terms that may change under one version of the price
+  std::string definition;               // without terms that one version of the price may change
   std::string binding;                  // for PricedOperation::terms
   std::string amount;                   // for BoundOperation::per_call_amount
   std::string billing;                  // JSON object: billing.<lane> in the catalog

@@ -14,7 +14,7 @@ enum class Condition : std::uint8_t { ready, blocked, credential_missing, eviden
 struct State {
   Condition condition = Condition::ready;
   std::string_view reason;
-  std::uint32_t retry_after_seconds = 0;  // until the next try, if the state is temporary; 0: not known
+  std::uint32_t retry_after_seconds = 0;  // until the next try of a temporary state; 0: not known
 };
 
 }  // namespace turnpike
