@@ -64,7 +64,8 @@ Problem problem_of(const Settings& settings, const std::string& subject,
   return problem;
 }
 
-// Whether it is the JSON Schema of an object, as MCP has it of what tools take and return.
+// Whether `text` is a JSON Schema with "type": "object", which MCP requires of the arguments and
+// results of tools.
 bool is_object_schema(std::string_view text) {
   static const base::JsonPointer type = base::JsonPointer::parse("/type").value();
   return base::text_at(text, type) == R"("object")";

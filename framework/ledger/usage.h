@@ -8,8 +8,8 @@
 // committed and have none yet and numbers them, one such transaction at a time. A reader that sees
 // a position has seen every smaller one; a fact that commits late stands above all that was read
 // earlier, never among it. The same transaction adds the facts to sums per account and hour and per
-// account and day, so that a summary does not read them one by one. All can be made again from the
-// facts.
+// account and day, so that a summary does not read the facts one by one. Positions and sums can be
+// made again from the facts.
 //
 // Values and a port. The port is called from the blocking pool or a plain Thread; it blocks.
 // Errors: billing.ledger_unavailable (try again), account.read_failed (the books and their index
@@ -145,12 +145,12 @@ struct UsageFilter {
   std::string api_key_id = {};
 };
 
-// What the index keeps sums of: hours and days in UTC, counted since 1970.
+// The units of time for which the index keeps sums: hours and days in UTC, counted since 1970.
 enum class Slot : std::uint8_t { hour, day };
 
 // The sums of one hour or day, operation and key.
 struct SlotSums {
-  std::int64_t slot = 0;
+  std::int64_t slot = 0;  // the number of the hour or day since 1970
   std::string route_id;
   std::string method;
   std::string api_key_id;
@@ -168,7 +168,7 @@ struct DaySums {
   UsageSums sums;
 };
 
-// The same days twice, at one moment: in hours, and in days by operation and key.
+// The sums of some days from one snapshot, in two forms: by hour, and by day, operation and key.
 struct DaysInHours {
   std::vector<HourSums> hours;
   std::vector<SlotSums> days;
@@ -235,7 +235,8 @@ class UsageStore {
   [[nodiscard]] virtual Result<std::vector<SlotSums>, base::Error> slots(
       const UsageFilter& filter, Slot slot, std::int64_t first, std::int64_t end,
       const std::optional<SlotSums>& after) = 0;
-  // REQUIRES: end - first <= days_in_hours_max.
+  // Sums of the days from `first` to before `end`, in both forms, in no order. REQUIRES: at most
+  // days_in_hours_max days.
   static constexpr std::int64_t days_in_hours_max = 8;
   [[nodiscard]] virtual Result<DaysInHours, base::Error> days_in_hours(const UsageFilter& filter,
                                                                        std::int64_t first,

@@ -112,7 +112,8 @@ std::optional<base::Error> add_days_in_hours(UsageStore& store, const UsageFilte
   return std::nullopt;
 }
 
-// Of whole hours: those of whole days from the sums of days.
+// Adds the whole hours from `first` to before `end`: whole days from sums of days, the hours before
+// and after these days from sums of hours.
 std::optional<base::Error> add_hours(UsageStore& store, const SummaryQuery& query,
                                      std::int64_t first, std::int64_t end,
                                      runtime::Deadline deadline, Adding& adding) {

@@ -13,29 +13,26 @@ using ledger::UsageSums;
 
 constexpr std::int64_t day_hours = 24;
 
+// By Slot. select_next continues behind the last row of the answer before.
 struct SlotQueries {
   Query select_first;
   Query select_next;
 };
 #define FILTER " AND ($4 = '' OR route_id = $4) AND ($5 = '' OR api_key_id = $5)"
-#define SELECT_SLOTS(slot, more)                                                                  \
-  {                                                                                               \
-    "SELECT " slot                                                                                \
-    ", route_id, method, api_key_id, requests, charged, released, credits"                        \
-    " FROM usage_" slot " WHERE account_id = $1 AND " slot " >= $2 AND " slot " < $3" FILTER more \
-    " ORDER BY " slot ", route_id, method, api_key_id LIMIT 4096",                                \
-        "itttiiii"                                                                                \
-  }
-#define SLOT_QUERIES(slot)                                                                     \
-  {                                                                                            \
-    SELECT_SLOTS(slot, ""),                                                                    \
-        SELECT_SLOTS(slot, " AND (" slot ", route_id, method, api_key_id) > ($2, $6, $7, $8)") \
-  }
-constexpr SlotQueries slot_queries[] = {SLOT_QUERIES("hour"), SLOT_QUERIES("day")};
-#undef SLOT_QUERIES
+#define SELECT_SLOTS(slot, more)                                                                \
+  "SELECT " slot ", route_id, method, api_key_id, requests, charged, released, credits"         \
+  " FROM usage_" slot " WHERE account_id = $1 AND " slot " >= $2 AND " slot " < $3" FILTER more \
+  " ORDER BY " slot ", route_id, method, api_key_id LIMIT 4096"
+#define BEHIND(slot) " AND (" slot ", route_id, method, api_key_id) > ($2, $6, $7, $8)"
+constexpr char slot_kinds[] = "itttiiii";
+constexpr SlotQueries slot_queries[] = {
+    {{SELECT_SLOTS("hour", ""), slot_kinds}, {SELECT_SLOTS("hour", BEHIND("hour")), slot_kinds}},
+    {{SELECT_SLOTS("day", ""), slot_kinds}, {SELECT_SLOTS("day", BEHIND("day")), slot_kinds}}};
+#undef BEHIND
 #undef SELECT_SLOTS
 
-// One statement, so that both halves tell of one moment. The first column says which half it is.
+// One statement reads both halves from one snapshot. The first column is 0 for a day, 1 for an
+// hour.
 constexpr Query select_days_in_hours{
     "SELECT 0, day, route_id, method, api_key_id, requests, charged, released, credits"
     " FROM usage_day WHERE account_id = $1 AND day >= $2 AND day < $3" FILTER
@@ -46,7 +43,7 @@ constexpr Query select_days_in_hours{
     "iitttiiii"};
 #undef FILTER
 
-// A charge is in the sums of its day, or of its hour on the last, begun day.
+// Sums of days for all whole days, and sums of hours for the rest of the last day.
 constexpr Query select_charged{
     "SELECT CAST(COALESCE((SELECT SUM(credits) FROM usage_day WHERE account_id = $1"
     " AND day < $2), 0) AS BIGINT) + CAST(COALESCE((SELECT SUM(credits) FROM usage_hour"

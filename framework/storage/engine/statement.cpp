@@ -21,10 +21,6 @@ Columns columns_of(const char* kinds) {
   return columns;
 }
 
-[[noreturn]] void fail_on(PGconn* server) {
-  throw StoreError(StoreError::Kind::unavailable, PQerrorMessage(server));
-}
-
 using PgResult = std::unique_ptr<PGresult, decltype(&PQclear)>;
 
 PgResult result_of(PGresult* result) { return {result, PQclear}; }
@@ -32,6 +28,18 @@ PgResult result_of(PGresult* result) { return {result, PQclear}; }
 bool is_good(const PgResult& result) {
   const ExecStatusType status = PQresultStatus(result.get());  // of null: PGRES_FATAL_ERROR
   return status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK;
+}
+
+// Empty: the server did not answer.
+std::string_view sqlstate_of(const PgResult& result) {
+  const char* const state = PQresultErrorField(result.get(), PG_DIAG_SQLSTATE);
+  return state == nullptr ? "" : state;
+}
+
+[[noreturn]] void fail_on(PGconn* server, const PgResult& result) {
+  const std::string_view state = sqlstate_of(result);
+  if (state == "40P01" || state == "40001") throw TransactionLost(PQerrorMessage(server));
+  throw StoreError(StoreError::Kind::unavailable, PQerrorMessage(server));
 }
 
 Columns columns_of(const PgResult& result, const char* kinds) {
@@ -173,11 +181,8 @@ Columns PostgresStatement::run(std::span<const Value> values) {
                                pointers_.data(), nullptr, nullptr, 0));
   if (!is_good(result)) {
     // feature_not_supported: the schema has changed the result's columns; another is prepared.
-    const char* const field = PQresultErrorField(result.get(), PG_DIAG_SQLSTATE);
-    const std::string_view state = field == nullptr ? "" : field;
-    if (state == "0A000") name_.clear();
-    if (state == "40P01" || state == "40001") throw TransactionLost(PQerrorMessage(server_));
-    fail_on(server_);
+    if (sqlstate_of(result) == "0A000") name_.clear();
+    fail_on(server_, result);
   }
   return columns_of(result, kinds_);
 }
@@ -186,13 +191,14 @@ void PostgresStatement::prepare() {
   // The address is unique among the statements of a session, since all live as long as the session.
   const std::string name = "s" + std::to_string(reinterpret_cast<std::uintptr_t>(this)) + "_" +
                            std::to_string(++prepared_);
-  if (!is_good(result_of(PQprepare(server_, name.c_str(), sql_, 0, nullptr)))) fail_on(server_);
+  const PgResult result = result_of(PQprepare(server_, name.c_str(), sql_, 0, nullptr));
+  if (!is_good(result)) fail_on(server_, result);
   name_ = name;
 }
 
 Columns run_once_on(PGconn* server, const std::string& sql, const char* kinds) {
   const PgResult result = result_of(PQexec(server, sql.c_str()));
-  if (!is_good(result)) fail_on(server);
+  if (!is_good(result)) fail_on(server, result);
   return columns_of(result, kinds);
 }
 

@@ -31,8 +31,8 @@ bool is_hash(std::string_view text) {
          text.find_first_not_of("0123456789abcdefABCDEF", 2) == text.npos;
 }
 
-// Whether the error of a reply says that the contract failed, not the node: EIP-1474 leaves the
-// codes open, so the words count, too. A node that knows no eth_call at all counts as a contract
+// Whether the error of a reply says that the contract failed, not the node. Nodes use different
+// codes for a revert, so the message is read, too. A node without eth_call counts as a contract
 // without functions.
 bool is_contract_refusal(const JsonValue& error) {
   const std::string_view code = error.scalar("code");

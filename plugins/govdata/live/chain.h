@@ -50,7 +50,7 @@ class Chain {
       const std::vector<std::string>& calls, bool& takes_batches);
 
  private:
-  // The answer to one question of a batch; `is_told`: `result` is it.
+  // The answer to one question of a batch. `is_told`: `result` holds the node's result.
   struct Answer {
     bool is_told = false;
     bool is_contract_refusal = false;
@@ -58,7 +58,8 @@ class Chain {
   };
 
   FromChain<std::string> send(const std::string& body);
-  // The answers to up to batch_max questions, in their order. Fewer: the node takes no batches.
+  // The answers to up to batch_max questions, in their order. Empty: the node takes no batches, or
+  // left answers out.
   FromChain<std::vector<Answer>> ask_batch(const std::string& method,
                                            const std::vector<std::string>& parameters);
   FromChain<JsonValue> ask(const std::string& method, const std::string& parameters);

@@ -261,7 +261,7 @@ class GovernorSource final : public Source {
     numbers.push_back(range.to);
     const auto heads = chain.blocks(numbers, takes_batches_);
     if (!heads.ok()) return heads.error().step;
-    // A chain that changed since the last step is noticed before more of it is read.
+    // When the chain has changed since the last step, the next one compares all points and rewinds.
     if (!cursor_.points.empty() &&
         heads->at(cursor_.points.back().block).hash != cursor_.points.back().hash) {
       is_on_chain_ = false;
@@ -349,8 +349,8 @@ class GovernorSource final : public Source {
     }
   }
 
-  // The quorums of proposals whose voting began with this range: a contract tells them from then
-  // on.
+  // Reads the quorums of proposals whose voting began within this range. A contract returns the
+  // quorum of a proposal only after its voting has begun.
   std::optional<Step> read_quorums(Chain& chain, StepContext& context, RangeRead& range) {
     if (!has_our_quorum_) return std::nullopt;
     std::map<std::string, std::int64_t> begun;
@@ -390,7 +390,7 @@ class GovernorSource final : public Source {
     return std::nullopt;
   }
 
-  // Proposals whose voting ended with this range, by what is in the store.
+  // The stored proposals whose voting ended within this range.
   [[nodiscard]] static std::vector<std::string> ended_in(Database& database, std::int64_t source_id,
                                                          const RangeRead& range) {
     auto row = database.prepare(

@@ -287,7 +287,8 @@ std::vector<Signal> walk_signals(RouteContext& context, std::size_t count_max) {
   const RouteRequest& request = context.request;
   const int score_min =
       std::max(static_cast<int>(request.score_min), score_min_of(request.surface));
-  // Here the order of the walk is the one of stands_for(): the first signal of an item is its best.
+  // In this case the walk has the same order as stands_for(), so the first signal of an item stands
+  // for the item, and no query is needed.
   const bool is_best_first = request.surface == Surface::atlas_priority && !request.by_recency &&
                              !request.by_discovery;
   std::set<std::pair<bool, std::int64_t>> met;  // items
