@@ -72,7 +72,7 @@ class ChainReader {
     own.only(settings_, {"key", "name", "endpoints", "genesis_hash", "relay_key", "para_id",
                          "system_pallet_index", "parachain_system_index", "max_code_size",
                          "allow_private_addresses", "header_hash", "call_timeout_ms",
-                         "head_age_max_s"});
+                         "head_age_max_s", "cache_answers"});
     chain_.key = own.take(settings_.string("key", ""));
     if (!is_key(chain_.key)) {
       own.add("key", "is required: 1 to 64 of a-z, 0-9, `-`, `_` and `.`");
@@ -83,6 +83,7 @@ class ChainReader {
     read_relay(own);
     chain_.allows_private_addresses =
         own.take(settings_.boolean("allow_private_addresses", false));
+    chain_.caches_answers = own.take(settings_.boolean("cache_answers", true));
     const std::string headers = own.take(settings_.string("header_hash", "warn"), {});
     chain_.requires_header_hash = headers == "require";
     if (headers != "warn" && headers != "require") own.add("header_hash", "is warn or require");

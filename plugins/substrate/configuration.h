@@ -37,6 +37,7 @@ struct ChainSettings {
   bool requires_header_hash = false;
   std::uint32_t call_timeout_ms = 10'000;
   std::uint32_t head_age_ms_max = 600'000;
+  bool caches_answers = true;
 
   [[nodiscard]] bool lacks_secret() const noexcept;
 };

@@ -67,8 +67,13 @@ class HeavySlot {
 // One verification from its input to its reply.
 class Verification {
  public:
-  Verification(const Configuration& configuration, Host& host, Call& call, bool is_heavy)
-      : configuration_(configuration), host_(host), call_(call), is_heavy_(is_heavy) {}
+  Verification(const Configuration& configuration, AnswerCache& cache, Host& host, Call& call,
+               bool is_heavy)
+      : configuration_(configuration),
+        cache_(cache),
+        host_(host),
+        call_(call),
+        is_heavy_(is_heavy) {}
 
   // The body of the reply with its status; a failure costs the caller nothing.
   Result<std::pair<int, std::string>> run(std::string_view body) {
@@ -133,7 +138,7 @@ class Verification {
     const std::int64_t end_ns = host_.clock().monotonic_ns() + chain_ns_max;
     std::vector<Node> nodes;
     for (const EndpointSettings& endpoint : chain_->endpoints) {
-      nodes.emplace_back(host_, *chain_, endpoint, call_, end_ns, report_.evidence);
+      nodes.emplace_back(host_, cache_, *chain_, endpoint, call_, end_ns, report_.evidence);
     }
     const auto primary = ask_endpoints(nodes);
     if (!primary) return why_unavailable();
@@ -219,7 +224,7 @@ class Verification {
     if (block.is_known()) gather_parachain(node, *block.value, facts);
     const ChainSettings& relay = *configuration_.find(chain_->relay_key);
     for (const EndpointSettings& endpoint : relay.endpoints) {
-      Node other(host_, relay, endpoint, call_, end_ns, report_.evidence);
+      Node other(host_, cache_, relay, endpoint, call_, end_ns, report_.evidence);
       gather_relay(other, relay.genesis_hash, chain_->para_id, facts);
       if (facts.relay_current.is_known()) break;
     }
@@ -239,6 +244,7 @@ class Verification {
   }
 
   const Configuration& configuration_;
+  AnswerCache& cache_;
   Host& host_;
   Call& call_;
   const bool is_heavy_;
@@ -266,7 +272,7 @@ class Verifier final : public Upstream {
     }
     // On the heap: all that is known of an upgrade is more than a fiber's stack is for.
     const auto verification =
-        std::make_unique<Verification>(configuration_, host_, call, is_heavy);
+        std::make_unique<Verification>(configuration_, cache_, host_, call, is_heavy);
     auto outcome = verification->run(request.body);
     if (!outcome.ok()) return std::move(outcome).error();
     const auto& [status, body] = *outcome;
@@ -286,6 +292,7 @@ class Verifier final : public Upstream {
  private:
   const Configuration configuration_;
   Host& host_;
+  AnswerCache cache_;
   std::atomic<std::uint32_t> heavy_{0};
 };
 

@@ -26,6 +26,7 @@ upstreams:
           endpoints: ["{url}"]
           allow_private_addresses: true
           call_timeout_ms: 1000
+          cache_answers: false
 prices:
   verify: {{version: 1, credit_cost: 3}}
 routes:

@@ -46,8 +46,8 @@ void gather_state(Node& node, const Hash& block, EndpointFacts& facts) {
   facts.time_ms = decoded<std::uint64_t>(node.storage(keys::timestamp_now, block), &read_time);
 }
 
-Fact<bool> is_canonical(Node& node, const EndpointFacts& facts) {
-  const auto canonical = needed(node.block_hash(facts.header.value->number));
+Fact<bool> is_canonical(Node& node, const EndpointFacts& facts, Age age) {
+  const auto canonical = needed(node.block_hash(facts.header.value->number, age));
   if (!canonical.is_known()) return {std::nullopt, canonical.reason};
   return {*canonical.value == *facts.block.value, {}};
 }
@@ -110,7 +110,7 @@ EndpointFacts gather_block(Node& node, const BlockAsk& ask, std::optional<Hash> 
   }
   const Hash& block = *facts.block.value;
   facts.header = Fact<Header>::of(node.header(block));
-  if (facts.header.is_known()) facts.is_canonical = is_canonical(node, facts);
+  if (facts.header.is_known()) facts.is_canonical = is_canonical(node, facts, Age::cached);
   if (!facts.header.is_known()) facts.is_canonical.reason = facts.header.reason;
   gather_state(node, block, facts);
   return facts;
@@ -118,7 +118,7 @@ EndpointFacts gather_block(Node& node, const BlockAsk& ask, std::optional<Hash> 
 
 void look_again(Node& node, EndpointFacts& facts) {
   if (!facts.is_canonical.value.value_or(false)) return;
-  facts.is_canonical = is_canonical(node, facts);
+  facts.is_canonical = is_canonical(node, facts, Age::fresh);
   facts.has_reorganised = facts.is_canonical.value == false;
 }
 

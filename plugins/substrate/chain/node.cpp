@@ -63,8 +63,15 @@ bool tells_discarded(const std::string& message) noexcept {
   return false;
 }
 
+// A value, or `malformed`.
+template <class T>
+Answered<T> or_malformed(std::optional<T> value) {
+  if (!value) return RpcTrouble::malformed;
+  return *std::move(value);
+}
+
 // The result of the reply to `id`, with its digest.
-Answered<Json> read_reply(std::string_view text, std::uint64_t id, Hash& digest) {
+Answered<std::shared_ptr<NodeAnswer>> read_reply(std::string_view text, std::uint64_t id) {
   auto json = read_bounded_json(text, {16, 4'096});
   if (!json || !json->is_object()) return RpcTrouble::malformed;
   const std::string* const version = text_member(*json, "jsonrpc");
@@ -82,8 +89,11 @@ Answered<Json> read_reply(std::string_view text, std::uint64_t id, Hash& digest)
   const auto result = json->find("result");
   if (result == json->end()) return RpcTrouble::malformed;
   const std::string canonical = result->dump(-1, ' ', false, Json::error_handler_t::replace);
-  digest = blake2_256(bytes_of_text(canonical));
-  return std::move(*result);
+  auto answer = std::make_shared<NodeAnswer>();
+  answer->digest = blake2_256(bytes_of_text(canonical));
+  answer->bytes = text.size();
+  answer->result = std::move(*result);
+  return answer;
 }
 
 RpcTrouble trouble_of(FailureKind kind) noexcept {
@@ -122,8 +132,8 @@ std::string_view text_of(RpcTrouble trouble) noexcept {
   return "the credential for the node is missing";
 }
 
-Answered<Json> Node::ask_once(std::string_view body, std::uint64_t id,
-                              std::uint64_t reply_bytes_max, bool& may_retry, Hash& digest) {
+Answered<Node::Answer> Node::ask_once(std::string_view body, std::uint64_t id,
+                                      std::uint64_t reply_bytes_max, bool& may_retry) {
   std::vector<HeaderField> headers = {{"Accept", "application/json"},
                                       {"Content-Type", "application/json"}};
   for (const OwnedHeader& header : endpoint_.headers) {
@@ -147,102 +157,127 @@ Answered<Json> Node::ask_once(std::string_view body, std::uint64_t id,
     may_retry = done.error().kind == FailureKind::transport;
     return trouble_of(done.error().kind);
   }
-  if (sink.text.size() <= heavy_bytes) return read_reply(sink.text, id, digest);
-  std::optional<Answered<Json>> read;
-  const auto work = [&] { read.emplace(read_reply(sink.text, id, digest)); };
-  if (!run_away(host_, work)) return RpcTrouble::unreachable;
-  return *std::move(read);
+  std::optional<Answered<std::shared_ptr<NodeAnswer>>> read;
+  const auto work = [&] { read.emplace(read_reply(sink.text, id)); };
+  if (sink.text.size() <= heavy_bytes) {
+    work();
+  } else if (!run_away(host_, work)) {
+    return RpcTrouble::unreachable;
+  }
+  if (!read->ok()) return read->error();
+  (**read)->at_ms = host_.clock().now_ms();
+  return Answer(**read);
 }
 
-Answered<Json> Node::ask(std::string_view method, const Json& params, std::optional<Hash> block,
-                         std::uint64_t reply_bytes_max) {
-  if (endpoint_.lacks_secret) return RpcTrouble::no_credential;
+Answered<Node::Answer> Node::ask_node(const Question& question) {
   ++calls_;
   const std::uint64_t id = calls_;
   const Json request = {
-      {"jsonrpc", "2.0"}, {"id", id}, {"method", method}, {"params", params}};
+      {"jsonrpc", "2.0"}, {"id", id}, {"method", question.method}, {"params", question.params}};
   const std::string body = request.dump();
-  Hash digest{};
   TimedCall timed(call_, host_.clock(), end_ns_);
   for (int attempt = 1;; ++attempt) {
     if (call_.cancelled() || host_.clock().monotonic_ns() >= timed.deadline_ns()) {
       return RpcTrouble::late;
     }
     bool may_retry = false;
-    auto answer = ask_once(body, id, reply_bytes_max, may_retry, digest);
-    if (answer.ok()) {
-      if (evidence_.size() < evidence_max) {
-        evidence_.push_back({std::string(method), blake2_256(bytes_of_text(params.dump())), block,
-                             digest, endpoint_.key, host_.clock().now_ms()});
-      }
-      return answer;
-    }
-    if (!may_retry || attempt == attempts_max) return answer;
+    auto answer = ask_once(body, id, question.reply_bytes_max, may_retry);
+    if (answer.ok() || !may_retry || attempt == attempts_max) return answer;
     if (!timed.sleep_ms(backoff_ms << (attempt - 1))) return answer;
   }
 }
 
-Answered<std::optional<Hash>> Node::ask_hash(std::string_view method, const Json& params,
-                                             std::optional<Hash> block) {
-  const auto answer = ask(method, params, block);
-  if (!answer.ok()) return answer.error();
-  if (answer->is_null()) return std::optional<Hash>();
-  const auto hash = read_hash(*answer);
-  if (!hash) return RpcTrouble::malformed;
-  return std::optional(*hash);
+template <class T, class Read>
+Answered<std::optional<T>> Node::ask(const Question& question, Read read) {
+  if (endpoint_.lacks_secret) return RpcTrouble::no_credential;
+  const std::string params = question.params.dump();
+  const std::string text = endpoint_.key + ' ' + std::string(question.method) + ' ' + params;
+  const Hash digest = blake2_256(bytes_of_text(text));
+  const std::int64_t now_ms = host_.clock().monotonic_ns() / ns_per_ms;
+  Answer answer;
+  if (chain_.caches_answers && question.age == Age::cached) answer = cache_.find(digest, now_ms);
+  const bool is_new = answer == nullptr;
+  if (is_new) {
+    auto got = ask_node(question);
+    if (!got.ok()) return got.error();
+    answer = *std::move(got);
+  }
+  if (evidence_.size() < evidence_max) {
+    evidence_.push_back({std::string(question.method), blake2_256(bytes_of_text(params)),
+                         question.block, answer->digest, endpoint_.key, answer->at_ms});
+  }
+  std::optional<T> value;
+  if (!answer->result.is_null()) {
+    auto got = read(answer->result);
+    if (!got.ok()) return got.error();
+    value = *std::move(got);
+  }
+  if (is_new) {
+    // A node that is behind has no value yet, so an absent one is not kept for long.
+    const bool is_lasting = question.block.has_value() && value.has_value();
+    cache_.keep(digest, std::move(answer),
+                is_lasting ? AnswerCache::block_keep_ms : AnswerCache::head_keep_ms, now_ms);
+  }
+  return value;
 }
 
-Answered<std::optional<Hash>> Node::block_hash(std::uint64_t number) {
-  return ask_hash("chain_getBlockHash", Json::array({number}), std::nullopt);
+Answered<std::optional<Hash>> Node::ask_hash(const Question& question) {
+  return ask<Hash>(question, [](const Json& result) { return or_malformed(read_hash(result)); });
+}
+
+Answered<std::optional<Hash>> Node::block_hash(std::uint64_t number, Age age) {
+  Question question{"chain_getBlockHash", Json::array({number})};
+  question.age = age;
+  return ask_hash(question);
 }
 
 Answered<std::optional<Hash>> Node::best_hash() {
-  return ask_hash("chain_getBlockHash", Json::array(), std::nullopt);
+  return ask_hash({"chain_getBlockHash", Json::array()});
 }
 
 Answered<std::optional<Hash>> Node::finalized_hash() {
-  return ask_hash("chain_getFinalizedHead", Json::array(), std::nullopt);
+  return ask_hash({"chain_getFinalizedHead", Json::array()});
 }
 
 Answered<Header> Node::header(const Hash& block) {
-  const auto answer = ask("chain_getHeader", Json::array({hex_of(block)}), block);
-  if (!answer.ok()) return answer.error();
-  if (answer->is_null()) return RpcTrouble::discarded;
-  auto header = read_header(*answer);
-  if (!header) return RpcTrouble::malformed;
-  return *std::move(header);
+  auto header = ask<Header>({"chain_getHeader", Json::array({hex_of(block)}), block},
+                            [](const Json& result) { return or_malformed(read_header(result)); });
+  if (!header.ok()) return header.error();
+  if (!*header) return RpcTrouble::discarded;
+  return **std::move(header);
 }
 
 Answered<RuntimeVersion> Node::version(const Hash& block) {
-  const auto answer = ask("state_getRuntimeVersion", Json::array({hex_of(block)}), block);
-  if (!answer.ok()) return answer.error();
-  auto version = read_rpc_version(*answer);
-  if (!version) return RpcTrouble::malformed;
-  return *std::move(version);
+  auto version = ask<RuntimeVersion>(
+      {"state_getRuntimeVersion", Json::array({hex_of(block)}), block},
+      [](const Json& result) { return or_malformed(read_rpc_version(result)); });
+  if (!version.ok()) return version.error();
+  return or_malformed(*std::move(version));
 }
 
 Answered<std::optional<Hash>> Node::storage_hash(std::string_view key, const Hash& block) {
-  return ask_hash("state_getStorageHash", Json::array({key, hex_of(block)}), block);
+  return ask_hash({"state_getStorageHash", Json::array({key, hex_of(block)}), block});
 }
 
 Answered<std::optional<Bytes>> Node::storage(std::string_view key, const Hash& block,
                                              std::uint64_t bytes_max) {
-  const auto answer = ask("state_getStorage", Json::array({key, hex_of(block)}), block,
-                          std::max<std::uint64_t>(2 * bytes_max + 1'024, rpc_reply_bytes_max));
-  if (!answer.ok()) return answer.error();
-  if (answer->is_null()) return std::optional<Bytes>();
-  const auto* text = answer->get_ptr<const std::string*>();
-  if (text == nullptr || !text->starts_with("0x")) return RpcTrouble::malformed;
-  std::optional<Bytes> bytes;
-  const auto work = [&] { bytes = bytes_of_hex(*text); };
-  if (text->size() <= heavy_bytes) {
-    work();
-  } else if (!run_away(host_, work)) {
-    return RpcTrouble::unreachable;
-  }
-  if (!bytes) return RpcTrouble::malformed;
-  if (bytes->size() > bytes_max) return RpcTrouble::too_long;
-  return bytes;
+  const auto read = [&](const Json& result) -> Answered<Bytes> {
+    const auto* text = result.get_ptr<const std::string*>();
+    if (text == nullptr || !text->starts_with("0x")) return RpcTrouble::malformed;
+    std::optional<Bytes> bytes;
+    const auto work = [&] { bytes = bytes_of_hex(*text); };
+    if (text->size() <= heavy_bytes) {
+      work();
+    } else if (!run_away(host_, work)) {
+      return RpcTrouble::unreachable;
+    }
+    if (bytes && bytes->size() > bytes_max) return RpcTrouble::too_long;
+    return or_malformed(std::move(bytes));
+  };
+  Question question{"state_getStorage", Json::array({key, hex_of(block)}), block};
+  question.reply_bytes_max =
+      std::max<std::uint64_t>(2 * bytes_max + 1'024, rpc_reply_bytes_max);
+  return ask<Bytes>(question, read);
 }
 
 }  // namespace turnpike::substrate

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@
 #include <turnpike/host.h>
 #include <turnpike/result.h>
 
+#include "substrate/chain/answer_cache.h"
 #include "substrate/chain/facts.h"
 #include "substrate/configuration.h"
 #include "substrate/verify/json.h"
@@ -40,12 +42,19 @@ using Answered = Result<T, RpcTrouble>;
 inline constexpr std::uint64_t rpc_reply_bytes_max = 64 * 1024;
 inline constexpr std::size_t evidence_max = 128;
 
+enum class Age : std::uint8_t {
+  cached,  // an answer that was kept will do
+  fresh,   // the node is asked now
+};
+
 class Node {
  public:
   // All outlive it. `end_ns` bounds all that is asked.
-  Node(Host& host, const ChainSettings& chain, const EndpointSettings& endpoint, Call& call,
-       std::int64_t end_ns, std::vector<Evidence>& evidence)
+  Node(Host& host, AnswerCache& cache, const ChainSettings& chain,
+       const EndpointSettings& endpoint, Call& call, std::int64_t end_ns,
+       std::vector<Evidence>& evidence)
       : host_(host),
+        cache_(cache),
         chain_(chain),
         endpoint_(endpoint),
         call_(call),
@@ -56,7 +65,7 @@ class Node {
   [[nodiscard]] std::uint32_t calls() const noexcept { return calls_; }
 
   // Nothing in it: the node knows no such block.
-  Answered<std::optional<Hash>> block_hash(std::uint64_t number);
+  Answered<std::optional<Hash>> block_hash(std::uint64_t number, Age age = Age::cached);
   Answered<std::optional<Hash>> best_hash();
   Answered<std::optional<Hash>> finalized_hash();
   Answered<Header> header(const Hash& block);
@@ -67,14 +76,25 @@ class Node {
                                          std::uint64_t bytes_max = 4'096);
 
  private:
-  Answered<Json> ask(std::string_view method, const Json& params, std::optional<Hash> block,
-                     std::uint64_t reply_bytes_max = rpc_reply_bytes_max);
-  Answered<Json> ask_once(std::string_view body, std::uint64_t id, std::uint64_t reply_bytes_max,
-                          bool& may_retry, Hash& digest);
-  Answered<std::optional<Hash>> ask_hash(std::string_view method, const Json& params,
-                                         std::optional<Hash> block);
+  using Answer = std::shared_ptr<const NodeAnswer>;
+  struct Question {
+    std::string_view method;
+    Json params;
+    std::optional<Hash> block = std::nullopt;  // the one that it is about; none: the head
+    std::uint64_t reply_bytes_max = rpc_reply_bytes_max;
+    Age age = Age::cached;
+  };
+
+  // What `read` makes of the result: Answered<T>(const Json&). Nothing in it: the result is null.
+  template <class T, class Read>
+  Answered<std::optional<T>> ask(const Question& question, Read read);
+  Answered<Answer> ask_node(const Question& question);
+  Answered<Answer> ask_once(std::string_view body, std::uint64_t id,
+                            std::uint64_t reply_bytes_max, bool& may_retry);
+  Answered<std::optional<Hash>> ask_hash(const Question& question);
 
   Host& host_;
+  AnswerCache& cache_;
   const ChainSettings& chain_;
   const EndpointSettings& endpoint_;
   Call& call_;

@@ -26,6 +26,8 @@ TEST(BlobTest, HashesAreThoseThatOthersCompute) {
   EXPECT_EQ(hex_of(examine_code(vectors::s2()).code_hash), vectors::s2_hash);
   EXPECT_EQ(hex_of(examine_code(vectors::s3()).code_hash), vectors::s3_hash);
   EXPECT_EQ(hex_of(examine_code(vectors::s4()).code_hash), vectors::s4_hash);
+  EXPECT_EQ(hex_of(examine_code(vectors::s5()).code_hash), vectors::s5_hash);
+  EXPECT_EQ(hex_of(examine_code(vectors::s6()).code_hash), vectors::s6_hash);
   EXPECT_EQ(hex_of(examine_code(vectors::s8()).code_hash), vectors::s8_hash);
   EXPECT_EQ(hex_of(examine_code(vectors::of("0061736d010000000197033960037f7f")).code_hash),
             "0xab8fff60598a4f45d75b6efa49aeac0c19d29aaa7f4fba20978772eb80479737");

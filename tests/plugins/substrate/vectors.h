@@ -19,6 +19,8 @@ inline constexpr std::string_view s3_hash =
     "0x232639f7d615113b8c02085792c621e3d1d3c8d455effd39b1b7436be7a80b23";
 inline constexpr std::string_view s4_hash =
     "0x8113ba0201f975eb26ca52fdba416967919f8660e62c4ce2ac1830f1d59667df";
+inline constexpr std::string_view s5_hash =
+    "0x1145c0287f556b8440bfea32312e4580f063d9818c9a5cccbd2ed3f412945f93";
 inline constexpr std::string_view s6_hash =
     "0x3c7bc7be3dfa3a4c13ea78b2c13c966b61d044713f8a763c79cbeeea55fc5ee9";
 inline constexpr std::string_view s7_hash =
@@ -57,12 +59,17 @@ inline Bytes s4() {
   blob[7] = 0x07;
   return blob;
 }
-// Another name for the runtime.
-inline Bytes renamed() {
-  Bytes blob = s2();
-  const std::string_view name = "examplechain";
-  const auto at = std::search(blob.begin(), blob.end(), name.begin(), name.end());
-  *at = 'E';
+// S2 under another name.
+inline Bytes s5() {
+  return of(
+      "0061736d0100000000310c72756e74696d655f61706973df6acb689907609b0500000037e397fc7c91f5e4020000"
+      "0040fe3ad401f8959a06000000003f0f72756e74696d655f76657273696f6e286f74686572636861696e44706172"
+      "6974792d6f74686572636861696e0000000041420f0000000000001a00000001");
+}
+// S1 with another transaction version: its specification version does not grow.
+inline Bytes s6() {
+  Bytes blob = s1();
+  blob[blob.size() - 5] = 27;
   return blob;
 }
 inline Bytes s8() { return of("0061736d01000000"); }
