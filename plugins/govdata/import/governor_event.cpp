@@ -19,33 +19,44 @@ using EventKind = GovernorEventKind;
 enum class Layout { standard, standard_typed, module, module_typed, other };
 
 struct Topic {
-  std::string_view hash;
+  GovernorSignature name;
   EventKind kind;
   Layout layout;
 };
 
-// keccak-256 of the signatures; the names are in the README of this folder's plugin.
 constexpr std::array<Topic, 10> topics = {{
-    {"7d84a6263ae0d98d3329bd7b46bb4e8d6f98cd35a7adb45c274c8b7fd5ebd5e0", EventKind::created,
-     Layout::standard},
-    {"e1a17f4770769f9d77ef56dd3b92500df161f3a1704ab99aec8ccf8653cae400", EventKind::created,
-     Layout::module},
-    {"505ee268ba7fa7dab901965f6c2eae1ca9a1199856dd0d4147302feb4000d82f", EventKind::created,
-     Layout::module_typed},
-    {"c8df7ff219f3c0358e14500814d8b62b443a4bebf3a596baa60b9295b1cf1bde", EventKind::created,
-     Layout::standard_typed},
-    {"b8e138887d0aa13bab447e82de9d5c1777041ecd21ca36ba824ff1e6c07ddda4", EventKind::vote,
-     Layout::standard},
-    {"e2babfbac5889a709b63bb7f598b324e08bc5a4fb9ec647fb3cbc9ec07eb8712", EventKind::vote,
-     Layout::standard},
-    {"9a2e42fd6722813d69113e7d0079d3d940171428df7373df9c7f7617cfda2892", EventKind::queued,
-     Layout::other},
-    {"712ae1383f79ac853f8d882153778e0260ef8f03b504e2866e0593e04d2b291f", EventKind::executed,
-     Layout::other},
-    {"789cf55be980739dad1d0699b93b58e806b51c9d96619bfa8fe0a28abaa7b30c", EventKind::canceled,
-     Layout::other},
-    {"541f725fb9f7c98a30cc9c0ff32fbb14358cd7159c847a3aa20a2bdc442ba511", EventKind::extended,
-     Layout::other},
+    {{"ProposalCreated(uint256,address,address[],uint256[],string[],"
+      "bytes[],uint256,uint256,string)",
+      "7d84a6263ae0d98d3329bd7b46bb4e8d6f98cd35a7adb45c274c8b7fd5ebd5e0"},
+     EventKind::created, Layout::standard},
+    {{"ProposalCreated(uint256,address,address,bytes,uint256,uint256,string)",
+      "e1a17f4770769f9d77ef56dd3b92500df161f3a1704ab99aec8ccf8653cae400"},
+     EventKind::created, Layout::module},
+    {{"ProposalCreated(uint256,address,address,bytes,uint256,uint256,string,uint8)",
+      "505ee268ba7fa7dab901965f6c2eae1ca9a1199856dd0d4147302feb4000d82f"},
+     EventKind::created, Layout::module_typed},
+    {{"ProposalCreated(uint256,address,address[],uint256[],string[],"
+      "bytes[],uint256,uint256,string,uint8)",
+      "c8df7ff219f3c0358e14500814d8b62b443a4bebf3a596baa60b9295b1cf1bde"},
+     EventKind::created, Layout::standard_typed},
+    {{"VoteCast(address,uint256,uint8,uint256,string)",
+      "b8e138887d0aa13bab447e82de9d5c1777041ecd21ca36ba824ff1e6c07ddda4"},
+     EventKind::vote, Layout::standard},
+    {{"VoteCastWithParams(address,uint256,uint8,uint256,string,bytes)",
+      "e2babfbac5889a709b63bb7f598b324e08bc5a4fb9ec647fb3cbc9ec07eb8712"},
+     EventKind::vote, Layout::standard},
+    {{"ProposalQueued(uint256,uint256)",
+      "9a2e42fd6722813d69113e7d0079d3d940171428df7373df9c7f7617cfda2892"},
+     EventKind::queued, Layout::other},
+    {{"ProposalExecuted(uint256)",
+      "712ae1383f79ac853f8d882153778e0260ef8f03b504e2866e0593e04d2b291f"},
+     EventKind::executed, Layout::other},
+    {{"ProposalCanceled(uint256)",
+      "789cf55be980739dad1d0699b93b58e806b51c9d96619bfa8fe0a28abaa7b30c"},
+     EventKind::canceled, Layout::other},
+    {{"ProposalExtended(uint256,uint64)",
+      "541f725fb9f7c98a30cc9c0ff32fbb14358cd7159c847a3aa20a2bdc442ba511"},
+     EventKind::extended, Layout::other},
 }};
 
 struct Named {
@@ -239,7 +250,7 @@ std::string topic_word(const JsonValue& log, std::size_t index) {
 std::optional<GovernorEvent> decode_raw(const JsonValue& log) {
   const std::string hash = hex_of_bytes(topic_word(log, 0)).substr(2);
   const auto* known = std::find_if(topics.begin(), topics.end(),
-                                   [&](const Topic& topic) { return topic.hash == hash; });
+                                   [&](const Topic& topic) { return topic.name.hash == hash; });
   if (known == topics.end()) return std::nullopt;
   const auto bytes = bytes_of_hex(log.scalar("data"));
   if (!bytes) throw BadRecord("data is no hex");
@@ -267,10 +278,10 @@ std::optional<GovernorEvent> decode_raw(const JsonValue& log) {
 
 }  // namespace
 
-std::vector<std::string> governor_topics() {
-  std::vector<std::string> hashes;
-  for (const Topic& topic : topics) hashes.push_back("0x" + std::string(topic.hash));
-  return hashes;
+std::vector<GovernorSignature> governor_events() {
+  std::vector<GovernorSignature> events;
+  for (const Topic& topic : topics) events.push_back(topic.name);
+  return events;
 }
 
 std::string normal_name(std::string_view name) {

@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "govdata/import/json_records.h"
@@ -35,8 +36,19 @@ std::optional<GovernorEvent> decode_log(const JsonValue& log);
 GovernorEvent decode_row(const std::vector<std::string>& columns, std::vector<std::string>& row,
                          std::string_view event);
 
-// The first topics of the events that decode_log() reads, with 0x.
-std::vector<std::string> governor_topics();
+// A Solidity signature and how chains name it, in hex without 0x: an event by its whole Keccak-256,
+// a function by the first four bytes of it (Solidity, contract ABI specification).
+struct GovernorSignature {
+  std::string_view text;
+  std::string_view hash;
+};
+// The events that decode_log() reads.
+std::vector<GovernorSignature> governor_events();
+// The functions that tell how a contract counts time, votes and its quorum (ERC-6372, and
+// OpenZeppelin's Governor).
+inline constexpr GovernorSignature clock_mode_function = {"CLOCK_MODE()", "4bf5d7e9"};
+inline constexpr GovernorSignature counting_mode_function = {"COUNTING_MODE()", "dd4e2ba5"};
+inline constexpr GovernorSignature quorum_function = {"quorum(uint256)", "f8ce560a"};
 
 // "block_number", "blockNumber" -> "blocknumber".
 std::string normal_name(std::string_view name);

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "govdata/store/sha256.h"
+#include "govdata/store/digest.h"
 
 namespace turnpike::govdata {
 

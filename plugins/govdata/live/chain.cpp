@@ -248,7 +248,11 @@ bool Chain::is_own_log(const JsonValue& log, std::int64_t from, std::int64_t to)
 FromChain<std::vector<JsonValue>> Chain::logs(std::int64_t from, std::int64_t to) {
   nlohmann::json filter = {
       {"address", settings_.contract}, {"fromBlock", quantity(from)}, {"toBlock", quantity(to)}};
-  filter["topics"] = nlohmann::json::array({governor_topics()});
+  std::vector<std::string> first_topics;
+  for (const GovernorSignature& event : governor_events()) {
+    first_topics.push_back("0x" + std::string(event.hash));
+  }
+  filter["topics"] = nlohmann::json::array({first_topics});
   auto result = ask("eth_getLogs", "[" + filter.dump() + "]");
   if (!result.ok()) return result.error();
   if (!result->is(JsonValue::Kind::array)) return problem("the node's answer is no list of logs");

@@ -36,11 +36,6 @@ constexpr std::int64_t first_second = 1'000'000'000;
 constexpr std::int64_t pace_blocks = 5000;
 constexpr std::size_t quorums_max = 200;  // that one step asks for
 
-// Selectors: CLOCK_MODE(), COUNTING_MODE(), quorum(uint256).
-constexpr const char* clock_mode_call = "4bf5d7e9";
-constexpr const char* counting_mode_call = "dd4e2ba5";
-constexpr const char* quorum_call = "f8ce560a";
-
 // The text that a contract returned; empty: it returned none.
 std::string returned_text(const std::optional<std::string>& bytes) {
   if (!bytes) return {};
@@ -180,7 +175,9 @@ class GovernorSource final : public Source {
       return failed_step("the node serves chain " + std::to_string(*id) + ", not " +
                          std::to_string(settings_.chain_id));
     }
-    const auto modes = chain.call_contract({clock_mode_call, counting_mode_call}, takes_batches_);
+    const auto modes = chain.call_contract(
+        {std::string(clock_mode_function.hash), std::string(counting_mode_function.hash)},
+        takes_batches_);
     if (!modes.ok()) return modes.error().step;
     if (!is_clock_set_) settings_.clock_mode = clock_mode_of(returned_text(modes->front()));
     has_our_quorum_ = value_in(returned_text(modes->back()), "quorum") == "for,abstain";
@@ -378,7 +375,8 @@ class GovernorSource final : public Source {
     std::vector<std::string> calls;
     for (const auto& [id, start] : begun) {
       const std::string digits = quantity(start).substr(2);
-      calls.push_back(quorum_call + std::string(64 - digits.size(), '0') + digits);
+      calls.push_back(std::string(quorum_function.hash) + std::string(64 - digits.size(), '0') +
+                      digits);
     }
     const auto returned = chain.call_contract(calls, takes_batches_);
     if (!returned.ok()) return returned.error().step;

@@ -1,7 +1,5 @@
 // GET /daos/{dao_id}/proposals/{source}/{external_id}/evidence: what the store knows of a proposal
 // and how it knows it. Every statement is counted, hashed or quoted.
-#include <botan/hash.h>
-#include <botan/hex.h>
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +9,7 @@
 
 #include "govdata/serve/routes.h"
 #include "govdata/store/decimal.h"
-#include "govdata/store/sha256.h"
+#include "govdata/store/digest.h"
 #include "govdata/store/timestamp.h"
 
 namespace turnpike::govdata {
@@ -148,9 +146,7 @@ Json hashes_of(const Evidence& evidence) {
   };
   Json description = nullptr;
   if (evidence.row.provider == "governor" && evidence.substance.body) {
-    const auto keccak = Botan::HashFunction::create_or_throw("Keccak-1600(256)");
-    keccak->update(*evidence.substance.body);
-    description = "0x" + Botan::hex_encode(keccak->final(), false);
+    description = "0x" + keccak256_hex(*evidence.substance.body);
   }
   return {{"titleSha256", sha256_hex(evidence.row.record.title)},
           {"bodySha256", hash(evidence.substance.body)},

@@ -5,7 +5,7 @@
 
 #include "govdata/serve/routes.h"
 #include "govdata/store/schema.h"
-#include "govdata/store/sha256.h"
+#include "govdata/store/digest.h"
 #include "govdata/store/timestamp.h"
 
 namespace turnpike::govdata {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "govdata/store/event_rows.h"
-#include "govdata/store/sha256.h"
+#include "govdata/store/digest.h"
 
 namespace turnpike::govdata {
 namespace {

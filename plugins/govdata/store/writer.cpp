@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "govdata/store/decimal.h"
-#include "govdata/store/sha256.h"
+#include "govdata/store/digest.h"
 #include "govdata/store/text.h"
 #include "govdata/store/timestamp.h"
 #include "govdata/store/url.h"

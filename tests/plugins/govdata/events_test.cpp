@@ -5,7 +5,7 @@
 #include "fixtures.h"
 #include "govdata/import/sample.h"
 #include "govdata/store/events.h"
-#include "govdata/store/sha256.h"
+#include "govdata/store/digest.h"
 
 namespace turnpike::govdata {
 namespace {

@@ -6,7 +6,7 @@
 #include "govdata/import/sample.h"
 #include "govdata/serve/feed.h"
 #include "govdata/serve/routes.h"
-#include "govdata/store/sha256.h"
+#include "govdata/store/digest.h"
 
 namespace turnpike::govdata {
 namespace {

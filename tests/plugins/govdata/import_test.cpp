@@ -7,6 +7,7 @@
 #include "govdata/import/governor_event.h"
 #include "govdata/import/run.h"
 #include "govdata/import/sample.h"
+#include "govdata/store/digest.h"
 
 namespace turnpike::govdata {
 namespace {
@@ -470,6 +471,16 @@ TEST_F(ImportTest, LinksProposalsAndTopicsWhicheverComesFirst) {
                  " ORDER BY p.external_id)"),
             "0xa1 discussion_url,0xa2 topic_url");
   EXPECT_EQ(number("SELECT governance_score FROM forum_topic"), 60);
+}
+
+TEST(GovernorSignatureTest, HashesAreThoseOfTheSignatures) {
+  std::vector<GovernorSignature> all = governor_events();
+  EXPECT_EQ(all.size(), 10U);
+  all.insert(all.end(), {clock_mode_function, counting_mode_function, quorum_function});
+  for (const GovernorSignature& signature : all) {
+    EXPECT_EQ(keccak256_hex(signature.text).substr(0, signature.hash.size()), signature.hash)
+        << signature.text;
+  }
 }
 
 }  // namespace
