@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -202,6 +203,60 @@ TEST_P(FunctionsTest, FailingOnesLeaveTheOldOnes) {
   EXPECT_THROW(apply({{first}, broken}), StoreError);
   EXPECT_EQ(answer(), 1);
   EXPECT_EQ(check({{first}, answering(1, 1)}), "");
+}
+
+// ---- usage that was indexed before there were sums by day ---------------------------------------
+
+class UsageDaysTest : public MigrationTest {
+ protected:
+  // 24 hours around the turn of a day, each with two keys of two accounts.
+  void add_hours(std::int64_t first_hour) {
+    connection_->run_once(
+        "INSERT INTO usage_hour SELECT 'acc_' || account, " + std::to_string(first_hour) +
+        " + hour, 'route', 'GET', 'key_' || key, 3, 2, 1, 10 * hour + key, 1, 2 "
+        "FROM generate_series(0, 23) AS hour, generate_series(1, 2) AS key, "
+        "generate_series(1, 2) AS account");
+  }
+  // Days whose sums are not those of their hours.
+  std::int64_t wrong_days() {
+    return connection_
+        ->query_once(
+            "SELECT count(*) FROM (SELECT account_id, hour / 24 AS day, route_id, method, "
+            "api_key_id, SUM(requests) AS requests, SUM(charged) AS charged, SUM(released) AS "
+            "released, SUM(credits) AS credits FROM usage_hour GROUP BY 1, 2, 3, 4, 5) AS h "
+            "FULL JOIN usage_day AS d USING (account_id, day, route_id, method, api_key_id) "
+            "WHERE (h.requests, h.charged, h.released, h.credits) IS DISTINCT FROM "
+            "(d.requests, d.charged, d.released, d.credits)",
+            "i")
+        .number(0, 0);
+  }
+  std::int64_t days() {
+    return connection_->query_once("SELECT count(*) FROM usage_day", "i").number(0, 0);
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Engines, UsageDaysTest, testing::Values(Engine::postgres),
+                         [](const auto& each) { return support::name_of(each.param); });
+
+TEST_P(UsageDaysTest, AreSummedByTheMigrationAndKeptByWhoeverIndexesAfterIt) {
+  const std::vector<Migration> all = shipped_schema(GetParam()).migrations;
+  const auto days_come = std::find_if(all.begin(), all.end(), [](const Migration& one) {
+    return one.name.find("usage_days") != one.name.npos;
+  });
+  ASSERT_NE(days_come, all.end());
+  apply({all.begin(), days_come});
+  add_hours(12);
+  apply(all);
+  EXPECT_EQ(days(), 8);
+  EXPECT_EQ(wrong_days(), 0);
+
+  add_hours(36);
+  EXPECT_EQ(days(), 12);
+  EXPECT_EQ(wrong_days(), 0);
+  connection_->run_once("UPDATE usage_hour SET requests = requests + 1, credits = credits + hour "
+                        "WHERE hour > 20");
+  EXPECT_EQ(wrong_days(), 0);
+  connection_->run_once("TRUNCATE usage_hour");
+  EXPECT_EQ(days(), 0);
 }
 
 TEST(Statements, EndAtSemicolonsOutsideBodies) {
