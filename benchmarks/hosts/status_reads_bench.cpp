@@ -154,8 +154,8 @@ class Client {
   }
 
   // All replies to a request have one length: it is found out by the first.
-  void ask(const std::string& path) {
-    request_ = "GET " + path + " HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
+  void ask(const std::string& path, const std::string& more = {}) {
+    request_ = "GET " + path + " HTTP/1.1\r\nHost: 127.0.0.1\r\n" + more + "\r\n";
     reply_bytes_ = 0;
     send_to(sockets_.front());
     std::string reply;
@@ -201,9 +201,9 @@ Host& host() {
   return the_host;
 }
 
-void read_path(benchmark::State& state, const std::string& path) {
+void read_path(benchmark::State& state, const std::string& path, const std::string& more = {}) {
   Client client(host().port);
-  client.ask(path);
+  client.ask(path, more);
   for (auto _ : state) client.round();
   state.SetItemsProcessed(static_cast<std::int64_t>(state.iterations() * connections));
   state.counters["bytes"] = static_cast<double>(client.body_bytes);
@@ -212,11 +212,15 @@ void read_path(benchmark::State& state, const std::string& path) {
 void Read_healthz(benchmark::State& state) { read_path(state, "/healthz"); }
 void Read_status(benchmark::State& state) { read_path(state, "/v1/status"); }
 void Read_gateway(benchmark::State& state) { read_path(state, "/v1/status/gateway"); }
+void Read_gateway_brotli(benchmark::State& state) {
+  read_path(state, "/v1/status/gateway", "Accept-Encoding: gzip, br\r\n");
+}
 void Read_badge(benchmark::State& state) { read_path(state, "/v1/status/badges/alpha.svg"); }
 
 BENCHMARK(Read_healthz)->UseRealTime()->MinTime(0.5)->Repetitions(5);
 BENCHMARK(Read_status)->UseRealTime()->MinTime(0.5)->Repetitions(5);
 BENCHMARK(Read_gateway)->UseRealTime()->MinTime(0.5)->Repetitions(5);
+BENCHMARK(Read_gateway_brotli)->UseRealTime()->MinTime(0.5)->Repetitions(5);
 BENCHMARK(Read_badge)->UseRealTime()->MinTime(0.5)->Repetitions(5);
 
 // The usual lines, and at the end each one against the baseline.
@@ -237,7 +241,7 @@ class Ratios final : public benchmark::ConsoleReporter {
     const auto baseline = ns_.find("Read_healthz");
     if (baseline == ns_.end()) return;
     for (const auto& [name, ns] : ns_) {
-      std::printf("%-14s %8.0f requests/s %6.2fx of /healthz\n", name.c_str(),
+      std::printf("%-20s %8.0f requests/s %6.2fx of /healthz\n", name.c_str(),
                   1e9 * connections / ns, baseline->second / ns);
     }
   }

@@ -4,8 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include <brotli/encode.h>
-
+#include "base/brotli.h"
 #include "catalog/rendering.h"
 
 namespace turnpike::site {
@@ -30,25 +29,7 @@ std::optional<std::string_view> type_of(std::string_view name) noexcept {
   return std::nullopt;
 }
 
-std::string compressed(std::string_view text, int quality) {
-  std::string out(BrotliEncoderMaxCompressedSize(text.size()), '\0');
-  std::size_t bytes = out.size();
-  const bool done = BrotliEncoderCompress(
-                        quality, BROTLI_DEFAULT_WINDOW, BROTLI_MODE_TEXT, text.size(),
-                        reinterpret_cast<const std::uint8_t*>(text.data()), &bytes,
-                        reinterpret_cast<std::uint8_t*>(out.data())) == BROTLI_TRUE;
-  if (!done || bytes >= text.size()) return {};
-  out.resize(bytes);
-  return out;
-}
-
 }  // namespace
-
-std::string brotli_of(std::string_view text) { return compressed(text, BROTLI_MAX_QUALITY); }
-std::string fast_brotli_of(std::string_view text) {
-  constexpr int quality = 5;
-  return compressed(text, quality);
-}
 
 Assets::Assets(const std::map<std::string, std::string>& files) {
   for (const auto& [name, body] : files) {
@@ -59,7 +40,8 @@ Assets::Assets(const std::map<std::string, std::string>& files) {
     std::string brotli_etag = "\"br-" + etag.substr(1);
     // Fonts and pictures are already compressed.
     const bool is_text = type->starts_with("text/") || *type == "image/svg+xml";
-    assets_.emplace(name, Asset{*type, body, is_text ? brotli_of(body) : std::string(),
+    assets_.emplace(name, Asset{*type, body,
+                                is_text ? base::brotli_of(body, base::Effort::most) : std::string(),
                                 std::move(etag), std::move(brotli_etag), std::move(version)});
   }
 }

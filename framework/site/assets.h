@@ -33,9 +33,4 @@ class Assets {
   std::map<std::string, Asset, std::less<>> assets_;
 };
 
-// Compresses with Brotli (RFC 7932) at its highest quality; empty: the result would not be smaller.
-std::string brotli_of(std::string_view text);
-// The same at a lower quality, for pages that are rendered while a request waits.
-std::string fast_brotli_of(std::string_view text);
-
 }  // namespace turnpike::site

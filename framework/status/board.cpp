@@ -1,5 +1,6 @@
 #include "status/board.h"
 
+#include "base/brotli.h"
 #include "status/board_documents.h"
 #include "status/board_facts.h"
 
@@ -13,13 +14,19 @@ const BoardDocument* find_document(const Documents& documents, std::string_view 
   return found == documents.end() ? nullptr : &found->second;
 }
 
+BoardDocument compressed(BoardDocument document) {
+  document.current_brotli = base::brotli_of(document.current, base::Effort::fast);
+  document.stale_brotli = base::brotli_of(document.stale, base::Effort::fast);
+  return document;
+}
+
 }  // namespace
 
 Board::Board(const BoardInput& input) {
   const BoardFacts facts(input);
   origin_ = origin_of(facts);
-  status_ = status_document(facts);
-  gateway_ = gateway_document(facts);
+  status_ = compressed(status_document(facts));
+  gateway_ = compressed(gateway_document(facts));
   authority_ = authority_document(facts);
   for (const registry::Route& route : input.program.routes()) {
     operations_.emplace(route.id, operation_document(facts, route));

@@ -41,14 +41,19 @@ struct BoardInput {
   std::int64_t made_at_ms = 0;
 };
 
-// Both forms of one document.
+// Both forms of one document. Documents that everybody polls are compressed, too.
 struct BoardDocument {
   std::string current;
   std::string stale;
   std::int64_t valid_until_ms = 0;  // the stale form applies from this time on
+  std::string current_brotli = {};  // RFC 7932; empty: not compressed
+  std::string stale_brotli = {};
 
   [[nodiscard]] const std::string& at(std::int64_t now_ms) const noexcept {
     return now_ms < valid_until_ms ? current : stale;
+  }
+  [[nodiscard]] const std::string& brotli_at(std::int64_t now_ms) const noexcept {
+    return now_ms < valid_until_ms ? current_brotli : stale_brotli;
   }
 };
 

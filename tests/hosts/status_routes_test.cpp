@@ -131,6 +131,26 @@ TEST_F(StatusRoutesTest, TheDocumentsAreThoseOfTheBoard) {
   EXPECT_EQ(json::parse(get("/v1/status").body)["status"], "operational");
 }
 
+TEST_F(StatusRoutesTest, DocumentsThatAllPollAreCompressedForClientsThatTakeIt) {
+  const auto board = story_.board();
+  const auto ask = [&](const std::string& target, const std::string& coding) {
+    return get(target, {"Accept-Encoding: " + coding});
+  };
+  const HttpReply plain = ask("/v1/status/gateway", "gzip, br;q=0");
+  EXPECT_EQ(plain.body, board->gateway().current);
+  EXPECT_EQ(plain.header("content-encoding"), "");
+  EXPECT_EQ(plain.header("vary"), "Accept-Encoding");
+  const HttpReply small = ask("/v1/status/gateway", "gzip, br");
+  EXPECT_EQ(small.header("content-encoding"), "br");
+  EXPECT_EQ(small.header("vary"), "Accept-Encoding");
+  EXPECT_EQ(small.body, board->gateway().current_brotli);
+  EXPECT_LT(small.body.size(), plain.body.size());
+  EXPECT_EQ(ask("/v1/status", "br").body, board->status().current_brotli);
+  EXPECT_EQ(ask("/v1/status/gateway/authority", "br").header("content-encoding"), "");
+  set_time(story_.now_ms + 3 * 60'000);
+  EXPECT_EQ(ask("/v1/status", "br").body, board->status().stale_brotli);
+}
+
 TEST_F(StatusRoutesTest, TheSameBoardIsUnknownWhenTheClockHasPassedIt) {
   set_time(story_.board()->gateway().valid_until_ms - 1);
   EXPECT_EQ(json::parse(get("/v1/status/gateway").body)["status"], "operational");

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/strict_object.h"
+#include "hosts/accept.h"
 #include "hosts/api/status_feed.h"
 #include "hosts/api/status_reads.h"
 #include "status/documents.h"
@@ -94,7 +95,14 @@ void StatusRoutes::send(Turn& turn, const status::BoardDocument* document,
                  "The active catalog has nothing with this name; see /v1/capabilities."});
     return;
   }
-  turn.reply({.content_type = content_type, .body = document->at(parts_.clock.now_ms())});
+  const std::int64_t now_ms = parts_.clock.now_ms();
+  const std::string& brotli = document->brotli_at(now_ms);
+  const bool is_compressed = !brotli.empty() && takes_brotli(turn.request.headers());
+  ReplyFields more;
+  if (!brotli.empty()) more.add("Vary", "Accept-Encoding");
+  if (is_compressed) more.add("Content-Encoding", "br");
+  turn.reply({.content_type = content_type, .body = is_compressed ? brotli : document->at(now_ms)},
+             more);
 }
 
 void StatusRoutes::status(Turn& turn) const {

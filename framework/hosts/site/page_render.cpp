@@ -9,6 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/brotli.h"
 #include "base/json_text.h"
 #include "base/words.h"
 #include "catalog/rendering.h"
@@ -223,7 +224,7 @@ PageBytes bytes_of(std::string body, std::string_view content_type) {
   PageBytes form;
   form.content_type = content_type;
   form.etag = catalog::etag_of(body);
-  form.brotli = site::fast_brotli_of(body);
+  form.brotli = base::brotli_of(body, base::Effort::fast);
   form.brotli_etag = "\"br-" + form.etag.substr(1);
   form.body = std::move(body);
   return form;
