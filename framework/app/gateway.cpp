@@ -547,7 +547,7 @@ Result<Unit, std::string> Gateway::open_status() {
       settings, parts.node->name(), *seed,
       StatusServices::Parts{*parts.runtime, *parts.serving, parts.node->status(), *parts.sentinels,
                             *parts.ledger, parts.redis_counts.get(), *parts.reports, parts.clock,
-                            parts.random, *parts.log});
+                            parts.random, *parts.metrics, *parts.log});
   return Unit{};
 }
 

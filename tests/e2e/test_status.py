@@ -163,6 +163,16 @@ class OneNode(Status):
             self.assertEqual(reply.status, 200, path)
             self.assertEqual(reply.headers.get("cache-control"), "no-store", path)
 
+    def test_operators_are_told_of_rounds_and_looks(self):
+        gateway = self.start().start()
+        self.wait_for_status(gateway, "operational")
+        text = gateway.get("/metrics", host="operator").body.decode()
+        self.assertIn("turnpike_status_leader 1\n", text)
+        self.assertIn("turnpike_status_incidents_open 0\n", text)
+        self.assertRegex(text, r"turnpike_status_round [1-9]")
+        self.assertRegex(text, r"turnpike_status_round_end_timestamp_seconds 1\d{9}")
+        self.assertRegex(text, 'turnpike_status_looks_total{kind="contract",result="pass"} [1-9]')
+
     def test_an_outsider_checks_every_figure(self):
         gateway = self.start().start()
         self.wait_for_status(gateway, "operational")

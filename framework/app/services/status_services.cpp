@@ -141,6 +141,31 @@ void StatusServices::turn() {
   is_board_old_ = is_board_old_ || keeper_.version() != shown_version_;
   is_board_old_ = read_words(now_ms) || is_board_old_;
   if (is_board_old_) render_board(now_ms);
+  if (settings_.is_enabled) show_metrics();
+}
+
+// For alerts: a leader that is missing, rounds that are not closed any more, open incidents.
+void StatusServices::show_metrics() {
+  const auto set = [this](const char* name, const char* help, double value) {
+    parts_.metrics.gauge(name, help, {}).set(value);
+  };
+  set("turnpike_status_leader", "1 while this node looks at upstreams and signs the evidence.",
+      keeper_.is_leader() ? 1 : 0);
+  if (const auto standing = keeper_.standing()) {
+    const status::RoundHead& head = standing->newest.round.head;
+    constexpr double ms_per_s = 1'000;
+    set("turnpike_status_round", "Number of the newest round of the evidence.",
+        static_cast<double>(head.round));
+    set("turnpike_status_round_end_timestamp_seconds",
+        "When the newest round of the evidence ended, in Unix time.",
+        static_cast<double>(head.ended_at_ms) / ms_per_s);
+  }
+  const auto is_open = [](const status::ShownIncident& one) {
+    return one.incident.state == status::IncidentState::open ||
+           one.incident.state == status::IncidentState::recovering;
+  };
+  set("turnpike_status_incidents_open", "Incidents that are open or recovering.",
+      static_cast<double>(std::count_if(incidents_.begin(), incidents_.end(), is_open)));
 }
 
 void StatusServices::watch_program() {
@@ -205,6 +230,11 @@ void StatusServices::begin(const status::LookOrder& order) {
       answer.result = LookResult::unknown;
       answer.reason = Reason::stopping;
     }
+    parts_.metrics
+        .counter("turnpike_status_looks_total", "Looks at targets of the status, by result.",
+                 {{"kind", std::string(name_of(order.target.kind))},
+                  {"result", std::string(name_of(answer.result))}})
+        .add();
     keeper_.deliver(order.number, started_at_ms, std::move(answer));
   });
 }

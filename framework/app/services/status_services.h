@@ -19,6 +19,7 @@
 #include "app/services/sentinels.h"
 #include "app/serving.h"
 #include "base/log.h"
+#include "base/metrics.h"
 #include "base/published.h"
 #include "exchange/call_reports.h"
 #include "hosts/status_source.h"
@@ -49,6 +50,7 @@ class StatusServices final : public hosts::StatusSource, private status::Looker 
     exchange::CallReports& reports;
     const Clock& clock;
     Random& random;
+    base::Metrics& metrics;
     base::Log& log;
   };
 
@@ -86,6 +88,7 @@ class StatusServices final : public hosts::StatusSource, private status::Looker 
 
   void run();
   void turn();
+  void show_metrics();
   void watch_program();
   void wake_upstreams(std::int64_t now_ms);
   void spawn(runtime::Task work);
