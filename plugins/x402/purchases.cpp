@@ -156,7 +156,7 @@ Done Purchases::cancel(std::string_view purchase_id, Call& call) {
   const StoreWrite writes[] = {{key, text}};
   switch (store_.apply(checks, writes, call).outcome) {
     case StoreOutcome::applied:
-    case StoreOutcome::conflict:  // somebody pays: it is too late, as look_up() shows
+    case StoreOutcome::conflict:  // a payment or another step came first, as look_up() shows
       return Unit{};
     case StoreOutcome::unavailable:
       return store_away(false);
