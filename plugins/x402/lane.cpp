@@ -389,7 +389,7 @@ LaneTraits X402Lane::traits() const noexcept {
 }
 
 // If the lane ever offered anything, it still has payments to end, to answer and to account for
-// where nothing is offered any more, and keys to publish, which receipts are verified with.
+// where nothing is offered any more, and keys to publish for the verification of receipts.
 Result<std::unique_ptr<BoundLane>> X402Lane::bind(const LaneBinding& binding, Host& host) {
   const bool offers =
       std::any_of(binding.operations.begin(), binding.operations.end(),

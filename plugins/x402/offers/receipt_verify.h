@@ -33,7 +33,7 @@ struct Statement {
   std::optional<std::int64_t> key_from_s;   // as far as the document says
   std::optional<std::int64_t> key_until_s;  // nullopt: not known to be retired
   bool is_key_retired = false;
-  bool is_in_key_life = true;       // whether issuedAt of a receipt is, within the slack
+  bool is_in_key_life = true;       // a receipt's issuedAt lies in it, with the slack
   std::vector<std::string> doubts;  // sentences; if none, the host's key signed this in its time
 
   [[nodiscard]] const std::string& resource_url() const noexcept;

@@ -90,8 +90,8 @@ class Facilitators {
   // start and every few minutes.
   bool refresh_supported(Call& call) noexcept;
 
-  // Whether a facilitator that may be asked has recently said so. Takes a short lock; fast enough
-  // for a caller's path.
+  // Whether a facilitator that may be asked has recently said that it supports this. Takes a short
+  // lock; fast enough for a caller's path.
   [[nodiscard]] bool supports(std::string_view scheme, std::string_view network) const noexcept;
   // What the first facilitator that supports it wants in `extra` of an offer: Solana's fee payer.
   [[nodiscard]] std::optional<SupportedKind> extra_of(std::string_view scheme,
