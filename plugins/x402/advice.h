@@ -1,6 +1,6 @@
-// Advice: what an operator should know of settings that are valid, and open payments that a change
-// of the registry would otherwise hide: `check`, `reload` and the log say it. And what makes an
-// offer refused that each setting for itself allows.
+// Advice: notes for the operator about settings that are valid but risky, and about open payments
+// that a change of the registry would otherwise hide. `check`, `reload` and the log show them. Also
+// refuses offers that cannot stand although each setting by itself is allowed.
 //
 // Plain functions, called by bind().
 #pragma once
@@ -18,18 +18,19 @@
 
 namespace turnpike::x402 {
 
-// What is offered, but would lose its payers' money or cannot be offered from here.
+// Notes a mistake for offers that would lose money or cannot be made from here.
 void check_offers(const LaneBinding& binding, const LaneSettings& settings,
                   std::span<const std::shared_ptr<Terms>> terms, Mistakes& mistakes);
 
-// Of settings, without mistakes, against what is offered; asks nobody.
+// Adds notes about settings without mistakes, compared with what is offered. Makes no requests.
 void advise(const LaneBinding& binding, const LaneSettings& settings,
             std::span<const std::shared_ptr<Terms>> terms);
 
-// A host that stands for every address of the machine: nobody can be sent there.
+// True for a host that stands for all addresses of the machine: no client can be sent there.
 bool is_unspecified(std::string_view origin) noexcept;
 
-// Of payments that nobody works on and whose outcome is open. Asks the store.
+// Adds notes about open payments that nobody works on or whose operation is not offered any more.
+// Asks the store.
 void advise_of_open_payments(const LaneBinding& binding, Engine& engine, Call& call);
 
 }  // namespace turnpike::x402

@@ -26,7 +26,7 @@ Refusal other_request() {
                  "This payment was used for another request, and buys one call. Pay anew.", 0);
 }
 
-// Everybody can read such a payment on the chain, so what it bought was given once.
+// Anybody can read such a payment on the chain, so what it bought is given once.
 Refusal used_up(const KnownPayment& payment) {
   Refusal answer = refusal("idempotency.reply_not_stored",
                            "This payment bought one call, which was answered, by the transaction " +
@@ -38,7 +38,7 @@ Refusal used_up(const KnownPayment& payment) {
   return answer;
 }
 
-// Another payment pays for the purchase, or is about to. This one was not touched.
+// Another payment pays for the purchase, or is about to. This payment was not collected.
 Refusal purchase_taken(const KnownPayment& other) {
   if (other.record.settled_ms != 0) {
     return refusal("x402.purchase_paid",
@@ -73,13 +73,14 @@ bool may_be_collected(PaymentState state) noexcept {
   return true;
 }
 
-// As one text, whichever way it came here: over MCP it is an object that was written anew.
+// Over canonical JSON, so that the transport makes no difference: over MCP the payload is an object
+// that was written anew.
 std::string digest_of_payload(const PaymentPayload& payload) {
   const auto canonical = canonical_json(payload.json.root());
   return digits_of(canonical ? sha256(*canonical) : payload.sha256());
 }
 
-// Of all that tells one request from another.
+// Covers everything that tells one request from another.
 std::string digest_of_request(const BoundRequest& request, std::string_view route_id) {
   return digits_of(sha256({route_id, "\n", request.method, "\n", request.path, "\n", request.query,
                            "\n", bytes_of(request.body_sha256)}));
@@ -92,7 +93,7 @@ Refusal too_many_unproven() {
                  retry_seconds);
 }
 
-// The flow that the payer agreed to: the route may have another one by now.
+// The flow that the payer agreed to; the route may have another one by now.
 PaymentFlow flow_of(const PaymentRequirements& accepted) noexcept {
   using enum PaymentFlow;
   return accepted.extra.payment_flow == name_of(upfront) ? upfront : authorization;
@@ -136,7 +137,7 @@ Attempt::Attempt(Engine& engine, const Asked& asked, PaymentPayload payload, Cal
   if (checked_.ok() && is_proven()) know_payer({});
 }
 
-// One spelling of each account. `said`: what a facilitator called who pays.
+// Stores one spelling of each account. `said` is the payer that a facilitator named.
 void Attempt::know_payer(std::string_view said) {
   if (const auto* transfer = std::get_if<Eip3009Payment>(&payload_.payment)) {
     payer_ = checksum_address(transfer->from);
@@ -147,7 +148,8 @@ void Attempt::know_payer(std::string_view said) {
   }
 }
 
-// That its terms are ours: offered for this request, or, where that is left open, offered now.
+// Checks that the terms are ours: offered for this request or, if the payment has no binding and
+// needs none, offered now.
 std::optional<Reason> Attempt::check_terms(std::uint64_t now_s) const {
   if (is_bound_ || asked_.policy.binding == PaymentBinding::required) {
     return engine_.binding.check(asked_.bound, payload_, now_s);
@@ -167,7 +169,8 @@ Attempt::Checked Attempt::check() const {
   if (engine_.settings.is_lost(payload_.accepted.pay_to)) return Reason::turnpike_address_lost;
   auto verified = verify(payload_, payload_.accepted, asked_.separators, now_s,
                          needed_seconds(asked_.operation));
-  // As long as it is valid its record and reply are kept, and an open outcome may stay open.
+  // While the payment is valid, its record and reply are kept and an unknown outcome may stay open,
+  // so its validity has a limit.
   const std::uint64_t latest_s = now_s + engine_.settings.max_validity_seconds;
   if (verified.ok() && verified.value().valid_before_s > latest_s) {
     return Reason::turnpike_validity_too_long;
@@ -175,8 +178,8 @@ Attempt::Checked Attempt::check() const {
   return verified;
 }
 
-// A payment that is not good any more may still be known: it was settled, or may have been. Then
-// its very sender is told what became of it.
+// A payment that is no longer good may still be known, because it was settled or may have been.
+// Then its sender is told what became of it.
 Admission Attempt::run() {
   bool is_first = checked_.ok() && is_supported() && is_proven();
   for (;;) {
@@ -203,7 +206,7 @@ Admission Attempt::run() {
   }
 }
 
-// Nothing but what was begun before concerns a caller whose operation is not offered any more.
+// Where the operation is not offered any more, only what was begun before is answered.
 Recalled Attempt::recall() {
   for (;;) {
     auto known = engine_.payments.find(key_, call_);
@@ -219,7 +222,7 @@ Recalled Attempt::recall() {
   }
 }
 
-// A payment of an operation that is gone names its route itself.
+// If the operation is gone, the route is the one in the payment's record.
 bool Attempt::is_of_this_request(const PaymentRecord& record) const {
   return record.request_digest ==
          digest_of_request(asked_.bound, asked_.is_recall ? std::string_view(record.route_id)
@@ -233,7 +236,7 @@ Refusal Attempt::refused(std::string_view reason) const {
                    lacks_allowance ? "x402.allowance_required" : "x402.payment_refused", reason);
 }
 
-// Nobody is thought to have used the payment: claim it.
+// Claims the payment as one that nobody has used.
 Attempt::Decision Attempt::begin() {
   KnownPayment payment{key_, {}, 0};
   const auto own = identifiers();
@@ -243,13 +246,13 @@ Attempt::Decision Attempt::begin() {
     case Step::lost:
       return Again{};
     case Step::unavailable:
-    case Step::unknown:  // then its lease ends by itself, with nothing charged
+    case Step::unknown:  // its lease then ends by itself, with nothing charged
       break;
   }
   return unavailable();
 }
 
-// Whether anybody could settle it now.
+// Whether any facilitator could settle it now.
 bool Attempt::is_supported() const noexcept {
   return engine_.facilitators.supports(payload_.accepted.scheme, payload_.accepted.network);
 }
@@ -274,8 +277,8 @@ PaymentRecord Attempt::claim_record() const {
   record.request_id = asked_.request.request_id;
   record.flow = flow_;
   record.purchase = asked_.purchase_id;
-  // Who sends it again after everybody could read it on the chain gets no work, and the Credits of
-  // a purchase are its account's.
+  // Once an unbound payment is on the chain anybody can send it, so a repeat gets no work. A
+  // purchase counts as bound, because its Credits go to its account whoever sends the payment.
   record.is_bound = is_bound_ || !asked_.purchase_id.empty();
   record.unearned = record.is_bound ? asked_.policy.unearned : UnearnedPayment::refund;
   record.scheme = terms.scheme;
@@ -295,8 +298,8 @@ PaymentRecord Attempt::claim_record() const {
   return record;
 }
 
-// The payer's own ids: nobody else is to be held up by them, so there are none before it is proven
-// who pays. And the purchase: one payment pays for it.
+// Store keys of the payer's own ids, and of the purchase, which one payment pays for. The payer's
+// ids are left out until it is proven who pays, so that nobody can block the ids of another payer.
 std::vector<std::string> Attempt::identifiers() const {
   std::vector<std::string> own;
   if (!asked_.purchase_id.empty()) own.push_back(keys::payment_of_purchase(asked_.purchase_id));
@@ -312,7 +315,7 @@ std::vector<std::string> Attempt::identifiers() const {
   return own;
 }
 
-// Those that the payment does not hold yet.
+// The ids that the payment does not hold yet.
 std::vector<std::string> Attempt::new_identifiers(const PaymentRecord& record) const {
   auto own = identifiers();
   std::erase_if(own, [&record](const std::string& identifier) {
@@ -321,9 +324,9 @@ std::vector<std::string> Attempt::new_identifiers(const PaymentRecord& record) c
   return own;
 }
 
-// The claim failed although the payment is not known: an id that came with it names another one.
-// Under an Idempotency-Key the same payer gets what that one paid for; a payment-identifier names
-// one payment for good.
+// The claim failed although the payment is not known, so an id that came with it is bound to
+// another payment. Under an Idempotency-Key the same payer gets what that payment bought; a
+// payment-identifier names one payment for good.
 Attempt::Decision Attempt::follow_identifier() {
   for (const std::string& identifier : identifiers()) {
     const auto bound = engine_.payments.bound_to(identifier, call_);
@@ -348,7 +351,7 @@ Attempt::Decision Attempt::follow_identifier() {
     return Admission(refusal("idempotency.conflict",
                              "This id came before, with another payment or another request.", 0));
   }
-  return Again{};  // freed meanwhile
+  return Again{};  // the ids were freed meanwhile
 }
 
 bool Attempt::is_of_purchase(std::string_view identifier) const {
@@ -356,7 +359,7 @@ bool Attempt::is_of_purchase(std::string_view identifier) const {
          identifier == keys::payment_of_purchase(asked_.purchase_id);
 }
 
-// Nobody works for it, and nothing was charged.
+// Nobody works on it, and nothing was charged.
 bool Attempt::is_abandoned(const PaymentRecord& record) const noexcept {
   const bool is_begun =
       record.state == PaymentState::claimed || record.state == PaymentState::working;
@@ -369,7 +372,8 @@ Attempt::Decision Attempt::free_identifiers(KnownPayment abandoned) {
   return Admission(unavailable());
 }
 
-// Somebody has used the payment: this call before, another one now, or a thief.
+// The payment was used before: by an earlier try of this caller, by another call now, or by a
+// thief.
 Attempt::Decision Attempt::follow(KnownPayment known) {
   const PaymentRecord& record = known.record;
   const bool is_leased = engine_.is_leased(record);
@@ -378,11 +382,11 @@ Attempt::Decision Attempt::follow(KnownPayment known) {
     const bool is_free = record.state == PaymentState::released || !is_leased;
     if (!is_claimable(record.state) || !is_free) return Admission(other_request());
   }
-  // A stored reply belongs to the sender of exactly these bytes: once a payment is settled,
-  // everything in it but the nonce of its binding is on the chain, its signature included, and
-  // everybody can send that. The bytes need not be verified again.
+  // A stored reply belongs to the sender of exactly these bytes. Once a payment is settled,
+  // everything in it except the nonce of its binding is on the chain, its signature included, so
+  // anybody can send that. The bytes need not be verified again.
   if (record.payload_digest != payload_digest_) {
-    // Without a challenge where money has moved: its reader would pay again.
+    // Where money has moved, do not send a challenge: its reader would pay again.
     if (may_be_collected(record.state)) {
       return Admission(refusal("idempotency.conflict",
                                "This payment was used before, in another form. Send it again as "
@@ -396,7 +400,7 @@ Attempt::Decision Attempt::follow(KnownPayment known) {
     case PaymentState::answered:
       return give_again(std::move(known));
     case PaymentState::owed:
-      (void)engine_.payments.read_response(known, call_);  // its money is told either way
+      (void)engine_.payments.read_response(known, call_);  // the refund is told even if this fails
       return Admission(refund_owed(known));
     case PaymentState::never_paid:
       return Admission(refused(record.reason));
@@ -419,7 +423,7 @@ Attempt::Decision Attempt::follow(KnownPayment known) {
   if (is_leased || resolved_ || is_fresh) return Admission(settlement_unknown());
   resolved_ = true;
   ExtendedCall call(call_, engine_.host.clock(), engine_.settle_budget_ms());
-  // Only a payment that is still good for the work is waited for.
+  // The payer counts as waiting only if the payment is still good for the work.
   if (!engine_.resolve(std::move(known), checked_.ok(), call).ok()) {
     return Admission(settlement_unknown());
   }
@@ -440,7 +444,7 @@ Attempt::Decision Attempt::give_again(KnownPayment known) {
   return Admission(**std::move(reply));
 }
 
-// Another call works on it. Its outcome is this call's, too.
+// Another call works on the payment. Its outcome is also the outcome of this call.
 Attempt::Decision Attempt::wait_for(const KnownPayment&) {
   const std::uint32_t pause_ms = std::clamp(waited_ms_ / 2, wait_min_ms, wait_max_ms);
   waited_ms_ += pause_ms;
@@ -450,7 +454,7 @@ Attempt::Decision Attempt::wait_for(const KnownPayment&) {
                            retry_seconds));
 }
 
-// It was released, or its node died before money could move.
+// The payment was released, or its node died before money could move.
 Attempt::Decision Attempt::take_over(KnownPayment known) {
   if (known.record.watch_ms != 0) {
     const auto shown = engine_.shown_by_chain(known.record, call_);
@@ -467,7 +471,7 @@ Attempt::Decision Attempt::take_over(KnownPayment known) {
   PaymentRecord next = claim_record();
   next.identifiers = known.record.identifiers;
   next.watch_ms = known.record.watch_ms;
-  if (known.record.settling_ms != 0) {  // what may have used it since is ours
+  if (known.record.settling_ms != 0) {  // an earlier attempt to settle may have used it
     next.settling_ms = known.record.settling_ms;
     next.claimed_ms = known.record.claimed_ms;
   }
@@ -475,7 +479,7 @@ Attempt::Decision Attempt::take_over(KnownPayment known) {
   switch (engine_.payments.write(known, std::move(next), {.identifiers = own}, call_)) {
     case Step::done:
       return proceed(std::move(known));
-    case Step::lost:  // the payment, or one of the ids that came with it
+    case Step::lost:  // the payment changed, or one of the ids that came with it is taken
       return follow_identifier();
     case Step::unavailable:
     case Step::unknown:
@@ -484,7 +488,7 @@ Attempt::Decision Attempt::take_over(KnownPayment known) {
   return Admission(unavailable());
 }
 
-// Paid upfront, and the work was not done.
+// The payment was collected upfront, and the work was not done.
 Attempt::Decision Attempt::go_on_paid(KnownPayment known) {
   if (!may_be_worked_for(known.record, engine_.payments.now_ms())) {
     if (!engine_.resolve(std::move(known), false, call_).ok()) {
@@ -522,7 +526,7 @@ FacilitatorRequest Attempt::facilitator_request(const OpenSettlement& open) cons
           payload_.accepted.network, open.fee_payer};
 }
 
-// The payment is ours.
+// This call has claimed the payment.
 Admission Attempt::proceed(KnownPayment payment) {
   std::optional<Admission> refusal = verify_remotely(payment);
   if (!refusal) refusal = check_time(payment.record);
@@ -535,7 +539,7 @@ Admission Attempt::proceed(KnownPayment payment) {
   return collects_first() ? collect_first(std::move(payment)) : ticket(std::move(payment));
 }
 
-// Waiting for others and for the facilitator took time that the work may need.
+// Waiting for other calls and for the facilitator may have taken the time that the work needs.
 std::optional<Admission> Attempt::check_time(const PaymentRecord& record) {
   const std::int64_t left_s = record.valid_before_s - engine_.host.clock().now_ms() / 1000;
   if (left_s >= static_cast<std::int64_t>(needed_seconds(asked_.operation))) return std::nullopt;
@@ -545,9 +549,9 @@ std::optional<Admission> Attempt::check_time(const PaymentRecord& record) {
 }
 
 // Proves that the payer has signed. Anybody can invent payments whose signature cannot be verified
-// here, so the proof comes before anything is written for a payment: from the wallet itself where
-// its chain is configured, and otherwise from a facilitator, which is asked about a bounded number
-// of payments. `known` is the record of the payment, if there is one.
+// here, so the proof comes before anything is written for a payment. The wallet itself is asked
+// where its chain is configured, otherwise a facilitator, which is asked about a bounded number of
+// payments. `known` is the record of the payment, or null.
 std::optional<Admission> Attempt::prove(KnownPayment* known) {
   if (is_proven() || is_verified_) return std::nullopt;
   if (!std::holds_alternative<SolanaPayment>(payload_.payment) &&
@@ -558,7 +562,8 @@ std::optional<Admission> Attempt::prove(KnownPayment* known) {
   return ask_facilitator(false, known);
 }
 
-// Nothing, and still not proven: the wallet is yet to be deployed.
+// Returns nullopt if the wallet confirms the signature, which then is proven, or if the wallet is
+// yet to be deployed, and nothing is proven.
 std::optional<Refusal> Attempt::ask_wallet() {
   const auto* permit = std::get_if<Permit2Payment>(&payload_.payment);
   const auto* transfer = std::get_if<Eip3009Payment>(&payload_.payment);
@@ -594,7 +599,7 @@ std::optional<Admission> Attempt::ask_facilitator(bool is_proven, KnownPayment* 
       know_payer(verified.payer);
       return std::nullopt;
     case Verification::Outcome::invalid:
-      // Perhaps it was used by an attempt to settle it that was said to have failed.
+      // An attempt to settle it that was said to have failed may have used it.
       if (says_used(verified.reason) && known != nullptr && known->record.settling_ms != 0) {
         (void)engine_.reopen(*known, open, call_);
         return settlement_unknown();
@@ -610,7 +615,7 @@ std::optional<Admission> Attempt::ask_facilitator(bool is_proven, KnownPayment* 
 
 std::optional<Admission> Attempt::verify_remotely(KnownPayment& payment) {
   if (is_verified_) return std::nullopt;
-  // Whether the payer lets Permit2 move the token is on the chain alone.
+  // Only the chain shows whether the payer lets Permit2 move the token.
   const bool is_needed = std::holds_alternative<Permit2Payment>(payload_.payment);
   if (!is_needed && !asked_.policy.verifies_first) return std::nullopt;
   return ask_facilitator(true, &payment);

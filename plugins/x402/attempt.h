@@ -1,8 +1,8 @@
-// Attempt: one call that brought a payment, on its way through admission: what is checked here,
-// who else has used the payment, the claim, the facilitator's verification, and the settlement
-// where it comes first. And the ticket that it ends in.
+// Attempt: one call that brings a payment, on its way through admission: the local checks, the
+// look-up of earlier uses of the payment, the claim, the facilitator's verification and, where it
+// comes first, the settlement. The class also makes the ticket at the end.
 //
-// Lives on the stack of admit(), on the fiber of the call.
+// Lives on the stack of admit(), recall() or notice(), on the fiber of the call.
 #pragma once
 
 #include <cstdint>
@@ -25,22 +25,22 @@
 
 namespace turnpike::x402 {
 
-// The request and its terms, whichever payer answers it.
+// The request and its terms, independent of the payer.
 struct Asked {
   const LaneRequest& request;
   const PricedOperation& operation;
   const CallPolicy policy;
   const Offered& offered;
   const DomainSeparators& separators;
-  std::span<const OfferedExtension> extensions;  // that must be echoed, if at all, as offered
+  std::span<const OfferedExtension> extensions;  // if echoed, then as offered
   BoundRequest bound;
-  // The operation is gone, blocked or not offered any more: `operation` and `offered` are empty,
-  // the route is not known, and nothing is begun.
+  // The operation is gone, blocked or not offered any more, or the purchase is closed: no work is
+  // begun. For a lane, `operation` and `offered` are then empty and the route is not known.
   bool is_recall = false;
-  std::string_view purchase_id = {};  // that is paid for; empty: a call
+  std::string_view purchase_id = {};  // the purchase to be paid; empty: a call
 };
 
-// 402 with a challenge; `error` says why.
+// Returns a refusal that carries a challenge; `error` says why.
 Refusal challenge(Engine& engine, const Asked& asked, std::string_view code,
                   std::string_view error);
 
@@ -52,12 +52,13 @@ class Attempt {
   Attempt(Engine& engine, const Asked& asked, PaymentPayload payload, Call& call);
 
   [[nodiscard]] Admission run();
-  // REQUIRES: asked.is_recall. What became of the payment, if it was used for this very request.
+  // Returns what became of the payment, if it was used for this very request. REQUIRES:
+  // asked.is_recall.
   [[nodiscard]] Recalled recall();
 
  private:
   using Checked = Result<VerifiedPayment, Reason>;
-  struct Again {};  // the payment was changed meanwhile: look again
+  struct Again {};  // the payment has changed: look at it again
   using Decision = std::variant<Admission, Again>;
 
   [[nodiscard]] Checked check() const;
@@ -103,11 +104,11 @@ class Attempt {
   const std::string key_;
   const std::string payload_digest_;
   const PaymentFlow flow_;
-  const bool is_bound_;  // it repeats what binds it to one request
-  std::string payer_;    // once it is proven who pays
+  const bool is_bound_;  // the payload repeats the binding to one request
+  std::string payer_;    // empty until the payer is proven
   Checked checked_;
-  bool is_verified_ = false;  // by a facilitator, for this call
-  bool resolved_ = false;     // an open settlement was looked into by this call
+  bool is_verified_ = false;  // a facilitator has verified the payment for this call
+  bool resolved_ = false;     // this call has tried to resolve the open settlement
   std::uint32_t waited_ms_ = 0;
 };
 

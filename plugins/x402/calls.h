@@ -1,5 +1,5 @@
-// Calls of our own making: with another deadline than the caller's, or none of a caller at all.
-// Used on the stack, by one thread or fiber.
+// Calls with a deadline other than the caller's, or without a caller. Used on the stack, by one
+// thread or fiber.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace turnpike::x402 {
 
-// For what runs where nobody calls: binding, commands.
+// For work that has no caller: binding, commands.
 class OwnCall final : public Call {
  public:
   OwnCall(const Clock& clock, std::int64_t timeout_ms)
@@ -25,7 +25,8 @@ class OwnCall final : public Call {
   const std::int64_t deadline_ns_;
 };
 
-// A caller's call with more time: collecting a payment is not the upstream's time.
+// A caller's call with a later deadline and without cancellation: the time that a payment takes to
+// be collected is not the upstream's time.
 class ExtendedCall final : public Call {
  public:
   ExtendedCall(Call& call, const Clock& clock, std::int64_t timeout_ms)

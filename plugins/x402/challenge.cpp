@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::size_t cache_bytes_max = 32 * 1024 * 1024;
 constexpr std::size_t cache_parts = 8;
-constexpr std::size_t binding_bytes = 300;  // of a challenge beside its common part, and
-constexpr std::size_t mac_bytes = 46;       // of each entry's MAC
+constexpr std::size_t binding_bytes = 300;  // what a challenge adds to its common part, and
+constexpr std::size_t mac_bytes = 46;       // what each entry's MAC adds to that
 
 constexpr std::string_view payment_identifier_schema =
     R"({"type":"object","properties":{"id":{"type":"string",)"
@@ -53,9 +53,10 @@ std::string Challenges::resource_url(std::string_view path, std::string_view que
   return url;
 }
 
-// JSON up to the binding, padded with blanks so that its base64 ends where it ends, a line break,
-// and that base64. Where it would be too long with its offers, it goes without: they are for those
-// who verify them, the terms are for all.
+// Returns the JSON up to the binding, a line break, and the base64 of that JSON. The JSON is padded
+// with blanks to a multiple of 3 bytes, so that its base64 can be continued. If the challenge would
+// be too long with its offers, it goes without: only clients that verify offers need them, all need
+// the terms.
 std::string Challenges::common_part(const PricedOperation& operation, const Offered& offered,
                                     const std::string& url, std::int64_t valid_until_s) const {
   std::string json = common_json(operation, offered, url, offers_of(offered, url, valid_until_s));

@@ -1,9 +1,9 @@
-// Challenges: what an operation that is called without a payment, or with one that is refused,
-// answers (docs/protocols.md, "Messages"). All of it but the binding to the very request, its
-// expiry and the reason is the same for a while: that part is kept with its signed offers, also as
-// base64, so a challenge costs one look-up, one MAC for each entry and a copy.
+// Challenges: the answer of an operation that is called without a payment or with a refused one
+// (docs/protocols.md, "Messages"). Only the binding to the request, its expiry and the reason
+// differ from call to call. The rest is kept for a while with its signed offers, as JSON and as
+// base64, so a challenge costs one look-up, one MAC per entry and a copy.
 //
-// One per bound lane. Any thread.
+// One per Engine. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,9 @@
 
 namespace turnpike::x402 {
 
-// Common proxies take no more of one header.
+// The longest header that common proxies accept.
 inline constexpr std::size_t challenge_header_bytes_max = 8 * 1024;
-// A longer query is left out of the resource that challenge, offers and receipt name: it would not
+// A longer query is left out of the resource URL in challenges, offers and receipts: it would not
 // fit into the header.
 inline constexpr std::size_t resource_query_bytes_max = 2 * 1024;
 
@@ -35,17 +35,18 @@ struct Challenge {
 
 class Challenges {
  public:
-  // All outlive it. `public_origin` is where resources are said to be.
+  // `binding` and `keys` outlive this object. `public_origin` is the origin of all resource URLs.
   Challenges(const Binding& binding, const KeyRing& keys, DidWeb did, std::string public_origin,
              std::uint32_t offer_window_s);
 
-  // `request` as the caller sent it; `error` says why, in words or as a code.
+  // `request` is as the caller sent it; `error` says why, in words or as a code.
   [[nodiscard]] Challenge make(const PricedOperation& operation, std::uint32_t index,
                                const Offered& offered, const BoundRequest& request,
                                std::string_view error, std::int64_t now_s,
                                const BindingNonce& nonce);
 
-  // A path may hold bytes that are no ASCII, and a pattern braces; a URL holds neither.
+  // Percent-encodes what a URL may not hold: bytes that are not visible ASCII, and the braces of a
+  // pattern.
   [[nodiscard]] std::string resource_url(std::string_view path, std::string_view query) const;
 
  private:
@@ -64,7 +65,7 @@ class Challenges {
   OfferCache cache_;
 };
 
-// What every challenge offers beside its offers and its binding, as it has to be echoed.
+// Every challenge offers this in addition to its offers and its binding, in the form to be echoed.
 inline constexpr std::string_view payment_identifier_extension = "payment-identifier";
 inline constexpr std::string_view payment_identifier_info = R"({"required":false})";
 

@@ -1,5 +1,5 @@
-// The codes that the lane refuses with beside those of the gateway (turnpike/lane_code.h), with
-// what they mean to callers (docs/protocols.md, "x402"). Constants; safe on any Thread.
+// The codes that the lane refuses with, in addition to those of the gateway (turnpike/lane_code.h),
+// and what they mean to callers (docs/protocols.md, "x402"). Constants; safe on any Thread.
 #pragma once
 
 #include <turnpike/lane_code.h>
@@ -30,7 +30,7 @@ inline constexpr LaneCode lane_codes[] = {
      "The payer has to allow Permit2 to move the token first; nothing was charged."},
 };
 
-// What the place of a purchase answers beside those: it is none of an operation's
+// Further codes of the URL where a purchase is paid, which is not an operation
 // (plugins/x402/README.md, "Purchases of Credits"). The last three are the gateway's own.
 inline constexpr LaneCode purchase_codes[] = {
     {"x402.purchase_not_found", 404, Fault::caller, Advice::never,

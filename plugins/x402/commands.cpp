@@ -55,7 +55,7 @@ constexpr std::string_view receipt_usage =
     "FILE holds a receipt, an offer, or a PAYMENT-RESPONSE or PAYMENT-REQUIRED header. Without "
     "--did the\nkeys of this service are used.\n";
 
-// The words of a command: options with values, flags, and the rest in order.
+// The words of a command: options with values, flags, and the remaining words in order.
 struct Words {
   std::map<std::string_view, std::string_view> options;
   std::vector<std::string_view> rest;
@@ -103,7 +103,7 @@ class X402Command {
     console_.error(message);
     return failed;
   }
-  // Every record below `prefix`; false after it was told which could not be read.
+  // Visits every record below `prefix`. Returns false if one cannot be read, after reporting it.
   bool each(std::string_view prefix, const Each& visit);
   void print(const Json& value, const std::string& text) {
     console_.out((input_.json ? value.dump() : text) + "\n");
@@ -115,12 +115,12 @@ class X402Command {
   static bool is_listed(Listed what, const PaymentRecord& record) noexcept;
   int list_states(Listed what);
   int refunded(std::string_view key, std::string_view transaction);
-  // `name`: "<payment>/<refund>", as it is listed.
+  // `name` is "<payment>/<refund>", as it is listed.
   int refunded_of_purchase(std::string_view name, std::string_view transaction);
-  // An operator's word on an open settlement that nobody else can end. `transaction`: it was
-  // settled; empty: it was not, and never will be.
+  // Ends an open settlement that nothing else can end, on the operator's word. `transaction`
+  // settled it; if empty, the payment was not settled and never will be.
   int declare(std::string_view key, std::string_view transaction, std::string_view reason);
-  // Why an operator's word is not taken yet, if so.
+  // Returns why an operator's word is not accepted yet; nullopt if it is.
   std::optional<std::string> can_end_otherwise(const PaymentRecord& record) const;
   int list_keys();
   int rotate(std::string_view algorithm);
@@ -135,13 +135,13 @@ class X402Command {
   Payments payments_;
 };
 
-// What was settled, is owed and was refunded of one asset.
+// What was settled, owed and refunded of one asset.
 struct Sums {
   std::uint64_t payments = 0;
   std::string settled = "0";
   std::string owed = "0";
   std::string refunded = "0";
-  std::string disproved = "0";  // of what is settled by a facilitator's word
+  std::string disproved = "0";  // the part of `settled` that a chain disproved
 };
 using Totals = std::map<std::pair<std::string, std::string>, Sums>;
 
@@ -243,7 +243,7 @@ bool X402Command::each(std::string_view prefix, const Each& visit) {
   }
 }
 
-// Entries alone, whoever reads them: the totals have a command of their own.
+// Prints entries alone, for any reader; the totals have a command of their own.
 int X402Command::list_payments(std::string_view format) {
   if (format != "ndjson" && format != "csv") return fail("--format is ndjson or csv");
   const bool is_csv = format == "csv";
@@ -281,7 +281,7 @@ int X402Command::totals() {
   return done;
 }
 
-// Payments that are named below `prefix`, as they stand.
+// Whether a payment that is named below the list's prefix belongs in the list as it now stands.
 bool X402Command::is_listed(Listed what, const PaymentRecord& record) noexcept {
   switch (what) {
     case Listed::owed:
@@ -303,7 +303,7 @@ int X402Command::list_states(Listed what) {
   std::string text;
   const bool is_read = each(prefix, [&](const StoreRecord& record) {
     std::string name = record.key.substr(record.key.rfind('/') + 1);
-    std::optional<RefundRecord> part;  // of what a purchase was paid with
+    std::optional<RefundRecord> part;  // set for a part of what paid for a purchase
     if (is_owed && record.key.size() > prefix.size() + name.size()) {
       part = refund_of_json(record.value);
       if (!part) return false;
@@ -444,7 +444,8 @@ int X402Command::declare(std::string_view key, std::string_view transaction,
   next.state = PaymentState::never_paid;
   next.reason = "declared_not_settled";
   if (!transaction.empty()) {
-    // Without a reply it was paid upfront for work that was not done: the reconciler owes it back.
+    // Without a stored reply the payer gets nothing for it: the reconciler records that a refund is
+    // owed.
     beside.closes = next.has_reply;
     beside.entry = "settled";
     next.state = next.has_reply ? PaymentState::answered : PaymentState::settled;
@@ -516,7 +517,7 @@ std::optional<std::string> read_file(std::string_view path) {
   return text.str();
 }
 
-// The did.json of this service, as it would publish it now.
+// Returns the did.json of this service as it would publish it now.
 Result<std::string> own_document(const CommandInput& input, Host& host) {
   const auto did = did_web(input.public_origin);
   if (!did.ok()) return Failure{FailureKind::invalid_settings, did.error(), {}, false};

@@ -19,30 +19,31 @@ namespace turnpike::x402 {
 namespace {
 
 constexpr std::int64_t bind_timeout_ms = 15'000;
-constexpr std::int64_t write_budget_ms = 5'000;   // of the durable step after an answer
-constexpr std::int64_t chain_budget_ms = 5'000;   // to look at the chain before it
-constexpr std::int64_t store_budget_ms = 5'000;   // until it counts as away
-constexpr std::int64_t watch_again_ms = 300'000;  // if no block proves anything
+constexpr std::int64_t write_budget_ms = 5'000;   // for the durable step after an answer
+constexpr std::int64_t chain_budget_ms = 5'000;   // to ask the chain before that step
+constexpr std::int64_t store_budget_ms = 5'000;   // after it the store counts as away
+constexpr std::int64_t watch_again_ms = 300'000;  // if no block proves anything yet
 constexpr std::uint32_t watched_at_once = 20;
-constexpr std::int64_t watch_slack_s = 30;        // until a block may prove that one has expired
-constexpr std::int64_t refresh_ms = 300'000;      // of what facilitators support
-constexpr std::int64_t refresh_soon_ms = 10'000;  // after one did not answer
+constexpr std::int64_t watch_slack_s = 30;        // until a block can prove that one has expired
+constexpr std::int64_t refresh_ms = 300'000;      // between questions of what facilitators support
+constexpr std::int64_t refresh_soon_ms = 10'000;  // the same after one did not answer
 constexpr std::int64_t refresh_keys_ms = 5'000;
-constexpr std::int64_t reconcile_ms_max = 20'000;  // of one pass; then other work has its turn
+constexpr std::int64_t reconcile_ms_max = 20'000;  // per pass; then other work has its turn
 constexpr std::uint32_t records_per_step = 200;
 constexpr std::uint32_t passes_to_forget = 10;
-// What one node has settled it also audits; any other does if it has not, so long after.
+// The node that settled a payment also audits it. If it does not, any other node does so this much
+// later.
 constexpr std::int64_t audit_by_others_ms = 60'000;
 constexpr std::int64_t audit_again_ms = 30'000;
 constexpr std::int64_t audit_pause_ms = 1'000;
-constexpr std::int64_t audit_ms_max = 10'000;  // of one pass
+constexpr std::int64_t audit_ms_max = 10'000;  // per pass
 constexpr std::string_view binding_key_name = "s/binding";
 
 Failure surroundings(std::string message) {
   return Failure{FailureKind::unavailable, std::move(message), {}, false};
 }
 
-// A key that all nodes share: the first to ask makes it.
+// Returns the key that all nodes share; the first node to ask makes it.
 Result<std::array<std::uint8_t, 32>> shared_key(Host& host, Call& call) {
   std::array<std::uint8_t, 32> key{};
   for (int attempt = 0; attempt < 2; ++attempt) {
@@ -67,7 +68,7 @@ std::string random_name(Random& random) {
   return hex_encode(bytes_of(bytes)).substr(2);
 }
 
-// The name of this data_dir among the nodes.
+// Returns the name of this data_dir among the nodes, and makes it if there is none.
 Result<std::string> node_name(const std::string& folder, Random& random) {
   const std::string path = folder + "/node";
   std::string name;
@@ -79,7 +80,8 @@ Result<std::string> node_name(const std::string& folder, Random& random) {
   return name;
 }
 
-// Only of EIP-3009 can a chain say what became of it.
+// Returns nullopt unless the payment is by EIP-3009: for no other can a chain say what became of
+// it.
 std::optional<Authorization> authorization_of(const PaymentRecord& record) {
   Authorization authorization;
   const auto token = parse_address(record.asset);
@@ -101,7 +103,7 @@ FacilitatorRequest request_of(const PaymentRecord& record, const OpenSettlement&
   return {open.payload_json, open.requirements_json, record.scheme, record.network, open.fee_payer};
 }
 
-// "eip155_8453_0x8335..." for names of counters: network and asset, in lower case.
+// "eip155_8453_0x8335...": network and asset in lower case, for names of counters.
 std::string currency_word(const PaymentRecord& record) {
   std::string word = record.network + "_" + record.asset;
   for (char& c : word) {
@@ -112,7 +114,7 @@ std::string currency_word(const PaymentRecord& record) {
   return word;
 }
 
-// Of the asset's smallest unit; 0 for more than a counter takes.
+// Returns the amount in the asset's smallest unit, or 0 if it does not fit a counter.
 std::uint64_t units_of(const std::string& amount) noexcept {
   std::uint64_t units = 0;
   const char* const end = amount.data() + amount.size();
@@ -165,7 +167,7 @@ Engine::Engine(const Place& place, Host& lane_host, LaneSettings lane_settings, 
       identity_(std::move(identity)) {
   for (const FacilitatorSettings& facilitator : settings.facilitators) {
     settle_budget_ms_ = std::max<std::int64_t>(settle_budget_ms_, facilitator.settle_timeout_ms);
-    verify_budget_ms_ += facilitator.verify_timeout_ms;  // one after the other is asked
+    verify_budget_ms_ += facilitator.verify_timeout_ms;  // they are asked one after the other
   }
   settle_budget_ms_ += 2 * write_budget_ms + chain_budget_ms;
 }
@@ -176,7 +178,7 @@ void Engine::lease(PaymentRecord& record, std::int64_t duration_ms) const {
   record.lease_until_ms = payments.now_ms() + duration_ms;
 }
 
-// An earlier life of this node works on nothing any more: its successor has the lock of data_dir.
+// An earlier life of this node works on nothing any more: this one holds the lock of data_dir.
 bool Engine::is_leased(const PaymentRecord& record) const noexcept {
   if (record.node == identity_.node && record.boot != identity_.boot) return false;
   return payments.now_ms() < record.lease_until_ms;
@@ -200,7 +202,7 @@ Collected Engine::collect(KnownPayment& payment, const OpenSettlement& open, Pay
     OwnCall asking(host.clock(), chain_budget_ms);
     shown = shown_by_chain(payment.record, asking);
   }
-  OwnCall writing(host.clock(), write_budget_ms);  // whatever the answer took
+  OwnCall writing(host.clock(), write_budget_ms);  // however long the answer took
   return ended(payment, settlement, shown, when_paid, writing);
 }
 
@@ -212,7 +214,7 @@ Engine::Shown Engine::shown_by_chain(const PaymentRecord& record, Call& call) {
   return *is_used ? Shown::used : Shown::unused;
 }
 
-// By then the chain can prove that it expired unused.
+// By then the chain can prove that the payment expired unused.
 std::int64_t Engine::end_of_watch_ms(const PaymentRecord& record) const noexcept {
   return (record.valid_before_s + chains.expiry_margin_s(record.network) + watch_slack_s) * 1000;
 }
@@ -227,7 +229,7 @@ Step Engine::reopen(KnownPayment& payment, const OpenSettlement& open, Call& cal
   return payments.write(payment, std::move(next), {.open = &open}, call);
 }
 
-// What the caller is told is durable; what is not is unknown.
+// The caller is told only what is durable; everything else is unknown.
 Collected Engine::ended(KnownPayment& payment, const Settlement& settlement, Shown shown,
                         PaymentState when_paid, Call& call) {
   using Outcome = Collected::Outcome;
@@ -240,7 +242,8 @@ Collected Engine::ended(KnownPayment& payment, const Settlement& settlement, Sho
       return {step == Step::done ? Outcome::paid : Outcome::unknown, {}};
     }
     case Settlement::Outcome::refused: {
-      // Its word alone does where there is no chain to ask.
+      // The outcome is open if the chain shows a use or cannot be asked. Where no chain is
+      // configured, the facilitator's word is enough.
       if (shown == Shown::used || shown == Shown::no_answer) break;
       const std::int64_t watch_ms = shown == Shown::unused ? end_of_watch_ms(payment.record) : 0;
       const Step step =
@@ -268,7 +271,8 @@ Step Engine::write_paid(KnownPayment& payment, const std::string& transaction, S
   next.state = when_paid;
   next.transaction = transaction;
   next.reason.clear();
-  // Of one that was only watched nobody else would see that it is owed back.
+  // A payment that was only watched has no open settlement: without its watch, nothing would show
+  // that a refund is owed.
   if (!is_claimable(payment.record.state)) next.watch_ms = 0;
   next.settled_ms = now_ms;
   payment.response = payment_response(next);
@@ -306,7 +310,7 @@ Step Engine::write_unpaid(KnownPayment& payment, PaymentState state, std::string
   return payments.write(payment, std::move(next), {.drops_reply = true, .closes = true}, call);
 }
 
-// If this is not written, the lease of `settling` ends by itself, which says the same.
+// If this write fails, the lease of `settling` ends by itself, which means the same.
 void Engine::stay_unknown(KnownPayment& payment, const Settlement& settlement,
                           std::int64_t pause_ms, Call& call) {
   PaymentRecord next = payment.record;
@@ -314,7 +318,7 @@ void Engine::stay_unknown(KnownPayment& payment, const Settlement& settlement,
   next.lease_until_ms = 0;
   next.attempted_ms = payments.now_ms();
   next.retry_ms = next.attempted_ms + pause_ms;
-  next.watch_ms = 0;  // it is looked into anyway
+  next.watch_ms = 0;  // the open settlement is looked into anyway
   if (!settlement.transaction.empty()) next.transaction = settlement.transaction;
   (void)payments.write(payment, std::move(next), {}, call);
 }
@@ -345,7 +349,8 @@ Done Engine::resolve(KnownPayment payment, bool is_awaited, Call& call) {
   question.transaction = payment.record.transaction;
   question.facilitator = payment.record.facilitator;
   question.attempts = payment.record.attempts - 1;
-  // What was to be paid upfront, and perhaps is not, would be collected to be owed back.
+  // If there is no reply and the payer does not wait, collecting now what was not collected upfront
+  // would only create a refund that is owed.
   question.may_collect = ((is_awaited && payment.record.is_bound) || payment.record.has_reply) &&
                          !settings.is_lost(payment.record.pay_to);
   const Resolution found =
@@ -376,8 +381,8 @@ Done Engine::resolve(KnownPayment payment, bool is_awaited, Call& call) {
   return Unit{};
 }
 
-// Found paid after it was thought to be unpaid: it pays for its purchase, if no other does. What
-// then became of it; nothing: another does.
+// For a payment that was found paid after it was thought to be unpaid: it pays for its purchase if
+// no other does. Returns the result; nullopt if another payment pays for it.
 std::optional<Done> Engine::give_to_purchase(KnownPayment& payment, Call& call) {
   const std::string id = keys::payment_of_purchase(payment.record.purchase);
   const bool has_id = payment.record.identifiers.find(id) != std::string::npos;
@@ -399,7 +404,8 @@ std::optional<Done> Engine::give_to_purchase(KnownPayment& payment, Call& call) 
   return is_of_another ? std::nullopt : std::optional(Done(Unit{}));
 }
 
-// Paid, and nobody works for it: the payer may come again, or is owed a refund.
+// For a payment that is paid and that nobody works on: the payer may send it again, it pays for its
+// purchase, or a refund is owed.
 Done Engine::resolve_unearned(KnownPayment& payment, Call& call) {
   if (may_be_worked_for(payment.record, payments.now_ms())) return Unit{};
   if (!payment.record.purchase.empty()) {
@@ -416,7 +422,8 @@ Done Engine::resolve_unearned(KnownPayment& payment, Call& call) {
   return surroundings("the store does not answer");
 }
 
-// Thought to be unpaid; by now the chain can tell. What it does not is asked again later.
+// For a payment that was thought to be unpaid: by now the chain can prove the outcome. If it does
+// not, it is asked again later.
 Done Engine::resolve_watched(KnownPayment& payment, Call& call) {
   if (payment.record.state == PaymentState::settled) return resolve_unearned(payment, call);
   const auto authorization = authorization_of(payment.record);
@@ -452,17 +459,17 @@ Done Engine::look_at_watched(Call& call) {
     auto found = payments.find(key, call);
     if (!found.ok() || !*found || is_leased((*found)->record)) continue;
     const PaymentState state = (*found)->record.state;
-    if (!is_claimable(state) && state != PaymentState::settled) continue;  // it is open
+    if (!is_claimable(state) && state != PaymentState::settled) continue;  // settlement is open
     ExtendedCall enough(call, host.clock(), settle_budget_ms_);
     if (auto done = resolve_watched(**found, enough); !done.ok()) return done;
   }
   return Unit{};
 }
 
-// The payments that may be worked on now, in the order of how long they have waited. Open payments
-// are counted before any facilitator is asked, so that the gauge shows a facilitator that hangs.
+// Returns the payments that may be worked on now, in the order of how long they have waited. Counts
+// open payments before any facilitator is asked, so that the gauge shows a facilitator that hangs.
 Result<std::vector<std::string>> Engine::look_at_open(Call& call) {
-  std::vector<std::pair<std::int64_t, std::string>> due;  // since when
+  std::vector<std::pair<std::int64_t, std::string>> due;  // with the time since when they wait
   std::int64_t oldest_ms = 0;
   std::uint64_t unknown = 0;
   for (Payments::OpenPage page;;) {
@@ -606,7 +613,7 @@ void Engine::confirm(KnownPayment& payment, const Payments::DueAudit& due,
   host.report().log(Severity::warning, text);
 }
 
-// The chain's word against a facilitator's: nothing was paid, nothing is owed back.
+// The chain's proof outweighs the facilitator's word: nothing was paid, so nothing is owed back.
 void Engine::disprove(KnownPayment& payment, const Payments::DueAudit& due, std::string_view proof,
                       Call& call) {
   PaymentRecord next = payment.record;
@@ -668,7 +675,7 @@ bool Engine::refresh(Call& call) {
   return true;
 }
 
-// A command may have rotated them.
+// A command may have rotated the keys.
 void Engine::refresh_keys(Call& call) {
   struct Reading {
     KeyRing& keys;

@@ -1,9 +1,10 @@
-// Engine: what the calls of one bound lane share, and the purchases of the processor: the parties
-// that settle payments, the books, the keys, and how an open settlement is brought to its end, by
-// the call that began it or by whoever comes later. Several may work on one store at a time, as
-// nodes and generations do.
+// Engine: what the calls of a bound lane share, and likewise the purchases of the processor: the
+// facilitators and chains, the payment records, the keys, and the code that brings an open
+// settlement to its end, in the call that began it or later. Several engines may work on one store
+// at the same time, because nodes and generations do.
 //
-// Owned by what is bound; any fiber, any thread.
+// Owned by the bound lane or processor. Any fiber, any thread; but only the owner's run() calls
+// reconcile() and refresh().
 #pragma once
 
 #include <array>
@@ -29,62 +30,65 @@
 
 namespace turnpike::x402 {
 
-// What is known of a payment once its settlement was tried.
+// What is known of a payment after an attempt to collect it.
 struct Collected {
   enum class Outcome : std::uint8_t { paid, refused, not_asked, unknown };
   Outcome outcome = Outcome::unknown;
-  std::string reason;  // refused: a code
+  std::string reason;  // a code, if refused
 };
 
 class Engine {
  public:
-  // May wait: reads keys, asks the store and the facilitators. Failures are of the settings or the
-  // surroundings. `boot` tells this life of the process from its earlier ones.
   struct Place {
     std::string_view public_origin;
     std::string_view data_dir;
   };
+  // May wait: reads keys and asks the store and the facilitators. A failure comes from the settings
+  // or the environment. `boot` tells this life of the process from its earlier ones.
   static Result<std::unique_ptr<Engine>> open(const Place& place, LaneSettings settings,
                                               const std::string& boot, Host& host);
 
-  // Makes the lease of the payment this node's for so long from now on.
+  // Gives this node the lease of the payment for `duration_ms` from now on.
   void lease(PaymentRecord& record, std::int64_t duration_ms) const;
   [[nodiscard]] bool is_leased(const PaymentRecord& record) const noexcept;
-  // After `step`, which the payment's owner could not take: whether nobody else can have collected
-  // it meanwhile.
+  // For a payment whose owner could not take `step`: whether nobody else can have collected it in
+  // the meantime.
   [[nodiscard]] bool is_still_ours(Step step, const PaymentRecord& record) const noexcept {
     return step != Step::lost && is_leased(record);
   }
 
-  // Nothing was collected, and the holder of its lease does nothing more with it.
+  // Nothing was collected, and the holder of the lease does nothing more with the payment.
   Step release(KnownPayment& payment, std::string_view reason, Call& call);
 
   // What the chain shows of a payment at this moment.
-  enum class Shown : std::uint8_t { nothing, unused, used, no_answer };  // nothing: none to ask
+  enum class Shown : std::uint8_t { nothing, unused, used, no_answer };  // nothing: no chain to ask
   Shown shown_by_chain(const PaymentRecord& record, Call& call);
-  // It was thought to be unpaid, and may have been paid.
+  // Opens the settlement of a payment that was thought to be unpaid but may have been paid.
   Step reopen(KnownPayment& payment, const OpenSettlement& open, Call& call);
 
-  // The payment's state is `settling`, and its lease is ours: asks a facilitator, once, and writes
-  // what came of it. `paid`: the record says so durably, in the state `when_paid`.
+  // Asks a facilitator once to settle the payment and writes the outcome. REQUIRES: the payment's
+  // state is `settling` and this node holds its lease. `paid` means that the record durably says
+  // so, in the state `when_paid`.
   Collected collect(KnownPayment& payment, const OpenSettlement& open, PaymentState when_paid,
                     Call& call);
 
-  // Brings an open settlement on whose lease is over one step further; the caller reads again what
-  // became of it. `is_awaited`: the payer came again. Failure: the store did not answer.
+  // Brings an open settlement whose lease is over one step further. The caller then reads the
+  // payment again. `is_awaited`: the payer sent the payment again. Fails if the store does not
+  // answer.
   Done resolve(KnownPayment payment, bool is_awaited, Call& call);
 
-  // Every payment with an open settlement whose lease is over, what is to be audited, and what may
-  // be forgotten.
+  // Looks after every payment with an open settlement whose lease is over, and after payments that
+  // are watched, to be audited or to be forgotten.
   Done reconcile(Call& call);
-  // Whether the store answered when that was last begun. While it does not nothing can be paid.
+  // Whether the store answered when reconcile() last began. While it does not, nothing can be paid.
   [[nodiscard]] bool has_store() const noexcept {
     return has_store_.load(std::memory_order_relaxed);
   }
-  // Keys of all nodes, facilitators' kinds: what is looked at again now and then. True: the kinds.
+  // Takes in changes of this node's keys and asks the facilitators what they support, each when it
+  // is due. Returns true if the facilitators were asked.
   bool refresh(Call& call);
 
-  // What one settlement may take, durable writes included.
+  // The longest time that one settlement may take, durable writes included.
   [[nodiscard]] std::int64_t settle_budget_ms() const noexcept { return settle_budget_ms_; }
   [[nodiscard]] std::int64_t verify_budget_ms() const noexcept { return verify_budget_ms_; }
 
@@ -99,10 +103,10 @@ class Engine {
   Challenges challenges;
 
  private:
-  // PAYMENT-RESPONSE of a payment that is settled now, with its signed receipt.
+  // Returns the PAYMENT-RESPONSE of a payment that is being settled now, with its signed receipt.
   [[nodiscard]] std::string payment_response(const PaymentRecord& record) const;
   struct Identity {
-    std::string node;  // of this data_dir, for ever
+    std::string node;  // the name of this data_dir, for ever
     std::string boot;
   };
   Engine(const Place& place, Host& lane_host, LaneSettings lane_settings, DidWeb did_web,
@@ -125,7 +129,7 @@ class Engine {
   Done resolve_watched(KnownPayment& payment, Call& call);
   Result<std::vector<std::string>> look_at_open(Call& call);
   Done audit(Call& call);
-  // Asks the chain about a settlement that is known from a facilitator alone.
+  // Asks the chain about a settlement that only a facilitator has reported.
   void audit(const Payments::DueAudit& due, Call& call);
   void audited(KnownPayment& payment, const Payments::DueAudit& due, const ChainAnswer& answer,
                Call& call);
@@ -141,7 +145,7 @@ class Engine {
   std::int64_t settle_budget_ms_ = 0;
   std::int64_t verify_budget_ms_ = 0;
   std::atomic<bool> has_store_{true};
-  std::int64_t refresh_at_ms_ = 0;  // these are of the lane's own work alone
+  std::int64_t refresh_at_ms_ = 0;  // this and the members below are used by run() alone
   std::int64_t keys_at_ms_ = 0;
   std::int64_t audit_at_ms_ = 0;
   std::string forget_after_;

@@ -1,5 +1,5 @@
-// JsonObject: writes one flat JSON object, member by member, in the order of the calls. Value; one
-// thread at a time.
+// JsonObject: writes one flat JSON object, member by member, in the order of the calls. A value;
+// one thread at a time.
 #pragma once
 
 #include <cstdint>

@@ -31,7 +31,7 @@ constexpr std::string_view payment_header[] = {"payment-signature"};
 constexpr std::string_view did_path = "/.well-known/did.json";
 constexpr std::string_view list_path = "/.well-known/x402";
 constexpr std::string_view documents[] = {did_path, list_path};
-// Those of this version of the protocol, and those of the one before it.
+// The headers of this version of the protocol and of the one before it.
 constexpr std::string_view reserved_headers[] = {
     "payment-signature", "payment-required", "payment-response", "x-payment", "x-payment-response"};
 constexpr TermsDocuments terms_documents = {
@@ -50,20 +50,22 @@ constexpr TermsDocuments terms_documents = {
     .settlement_text = "Of a call that was paid for: its settlement, base64 of x402 V2's."};
 constexpr std::uint32_t run_pause_ms = 1'000;
 constexpr std::int64_t document_kept_ms = 2'000;
-constexpr std::int64_t history_timeout_ms = 15'000;       // what bind() asks the store
+constexpr std::int64_t history_timeout_ms = 15'000;       // for what bind() asks the store
 constexpr std::uint32_t settle_timeout_ms_max = 400'000;  // bounded by the settings of facilitators
 
 Refusal refuse_unpayable() {
   return refusal("x402.not_payable", "This operation cannot be paid for per call.", 0);
 }
 
-// The registry offers nothing for payment per call and never did: the lane has nothing to do.
+// For a registry that offers nothing for payment per call and never did: the lane has nothing to
+// do.
 class IdleLane final : public BoundLane {
  public:
   Admission admit(const LaneRequest&, Call&) override { return refuse_unpayable(); }
 };
 
-// "/users/:id" of "/users/{id}", as the discovery extension writes it; nothing: no parameters.
+// Turns "/users/{id}" into "/users/:id", as the discovery extension writes it. Returns nullopt if
+// there are no parameters.
 std::optional<std::string> route_template(std::string_view pattern) {
   if (pattern.find('{') == pattern.npos) return std::nullopt;
   std::string text;
@@ -123,17 +125,17 @@ class X402BoundLane final : public BoundLane {
                                      JsonText::parse(std::string(payment_identifier_info)).value()};
   const Word no_body_;
 
-  const PricedOperation no_operation_;  // of what is recalled
+  const PricedOperation no_operation_;  // for recall()
   const Offered nothing_offered_;
-  std::uint32_t refusing_us_ = 0;  // of run() alone, as the next
+  std::uint32_t refusing_us_ = 0;  // used by run() alone, like the next
   bool has_shown_assets_ = false;
 
-  // Anybody may ask for them, so they are made at most once in a while.
+  // Anybody may ask for these documents, so they are made at most once in a while.
   struct Kept {
     Document document;
     std::int64_t until_ns = 0;
   };
-  std::mutex kept_mutex_;  // of the two below; held for copies alone
+  std::mutex kept_mutex_;  // guards the two below; held only to copy
   Kept did_;
   Kept list_;
 };
@@ -157,7 +159,7 @@ std::vector<PaymentRequirements> X402BoundLane::all_requirements() const {
   return all;
 }
 
-// What its operations are paid in, each once.
+// Returns the assets that the operations are paid in, each once.
 std::vector<PricedAsset> X402BoundLane::assets() const {
   std::vector<PricedAsset> all;
   for (const SharedTerms& terms : distinct_terms_) {
@@ -215,8 +217,8 @@ Admission X402BoundLane::admit(const LaneRequest& request, Call& call) {
                    code_of(std::get<Reason>(payload.error())));
 }
 
-// A payment may be of an operation that this program does not know, so its record is what tells
-// which one it was for.
+// The payment may be for an operation that this program does not know, so its record tells which
+// operation it was for.
 Recalled X402BoundLane::recall(const LaneRequest& request, Call& call) {
   if (request.credentials.empty()) return {};
   if (!engine_->has_store()) return unavailable();
@@ -264,7 +266,7 @@ Result<std::string> X402BoundLane::make(std::string_view path, Call& call) {
     if (!keys.ok()) return keys.error();
     return did_document(engine_->did, *keys);
   }
-  // There may be 100,000 operations: not on a loop.
+  // There may be 100,000 operations: do not render them on a loop thread.
   struct Rendering {
     const X402BoundLane& lane;
     std::string text;
@@ -279,9 +281,9 @@ Result<std::string> X402BoundLane::make(std::string_view path, Call& call) {
   return std::move(rendering.text);
 }
 
-// The list that x402 directories read: what can be paid for now, in `resources` as absolute URLs
-// that answer 402 when they are asked, and in `items` with the terms of each. A path parameter is
-// left as it is named: any value does for an offer.
+// The list that x402 directories read: what can be paid for now. `resources` are absolute URLs that
+// answer a request with 402; `items` has the terms of each. A path parameter stays as it is named,
+// since any value does for an offer.
 std::string X402BoundLane::payable_resources() const {
   using Json = nlohmann::ordered_json;
   Json resources = Json::array();
@@ -294,7 +296,7 @@ std::string X402BoundLane::payable_resources() const {
       accepts.push_back(Json::parse(entry));
     }
     const std::string url = engine_->challenges.resource_url(operation.path, {});
-    // The methods of one path stand together.
+    // The methods of one path are next to each other.
     if (resources.empty() || resources.back() != url) resources.push_back(url);
     Json item = {{"resource", url},
                  {"type", "http"},
@@ -324,7 +326,8 @@ Result<std::uint32_t> X402BoundLane::run(Call& call) {
   return run_pause_ms;
 }
 
-// One mistake names the operation that takes the longest: what is long enough for it is for all.
+// One mistake names the operation that takes the longest: a timeout that is long enough for it is
+// long enough for all.
 void check_timeout(const LaneBinding& binding, const LaneSettings& settings, Mistakes& mistakes) {
   std::uint64_t longest_s = 0;
   std::string_view path;
@@ -342,7 +345,7 @@ void check_timeout(const LaneBinding& binding, const LaneSettings& settings, Mis
                    std::to_string(2 * longest_s) + " s");
 }
 
-// Terms of all operations that are offered; equal ones are shared.
+// Reads the terms of all operations that are offered; equal ones are shared.
 std::vector<std::shared_ptr<Terms>> read_all_terms(const LaneBinding& binding,
                                                    const LaneSettings& settings,
                                                    Mistakes& mistakes) {
@@ -385,8 +388,8 @@ LaneTraits X402Lane::traits() const noexcept {
   return traits;
 }
 
-// Where nothing is offered the lane still has payments to end, to give and to account for, and keys
-// to publish that receipts are verified with: if it ever offered anything.
+// If the lane ever offered anything, it still has payments to end, to answer and to account for
+// where nothing is offered any more, and keys to publish for the verification of receipts.
 Result<std::unique_ptr<BoundLane>> X402Lane::bind(const LaneBinding& binding, Host& host) {
   const bool offers =
       std::any_of(binding.operations.begin(), binding.operations.end(),

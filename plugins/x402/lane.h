@@ -1,14 +1,23 @@
 // The x402 lane (docs/protocols.md, "x402"): a caller without an account pays for one call with a
-// signed transfer authorization. Unpaid calls are answered with a challenge; paid ones are verified
-// here, claimed in the store that all nodes share, verified by a facilitator, executed, settled,
-// and only then answered. One payment pays for one request, once, however often it is sent.
+// signed transfer authorization. An unpaid call is answered with a challenge. A paid call is
+// verified here, claimed in the store that all nodes share, verified by a facilitator, executed,
+// settled, and only then answered. One payment pays for one request, once, however often it is
+// sent.
 //
-// Where the rules are: registry_terms.h what operations cost, codes.h what we refuse with,
-// payment_record.h the states, payments.h the durable steps, attempt.cpp what a payment meets on
-// its way in, engine.h settlement and what is left open, remote/ what facilitators and chains say,
-// protocol/ what a payment must look like, offers/ what we sign.
+// Where the rules are:
 //
-// The host owns all objects; bound lanes and tickets are used by all its threads at once.
+//   registry_terms.h  what operations cost
+//   codes.h           what we refuse with
+//   payment_record.h  the states of payments
+//   payments.h        the durable steps
+//   attempt.cpp       what a payment meets on its way in
+//   engine.h          settlement, and what is left open
+//   remote/           what facilitators and chains say
+//   protocol/         what a payment must look like
+//   offers/           what we sign
+//
+// The host owns all objects. All of its threads use a bound lane at the same time; a ticket is used
+// by one at a time.
 #pragma once
 
 #include <memory>

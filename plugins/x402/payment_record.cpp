@@ -22,7 +22,7 @@ constexpr std::array<std::string_view, 10> state_names = {
 
 constexpr std::array<std::string_view, 4> audit_names = {"none", "due", "doubted", "confirmed"};
 
-// The members that are texts, with their names.
+// The text members, with their names.
 constexpr std::pair<const char*, std::string PaymentRecord::*> texts[] = {
     {"request", &PaymentRecord::request_digest},
     {"payload", &PaymentRecord::payload_digest},
@@ -68,7 +68,7 @@ Json parse(std::string_view text) {
   return json.is_object() ? json : Json();
 }
 
-// The member `name` if it is of the type of `into`; false: it is of another.
+// Reads the member `name` if there is one. Returns false if its type is not that of `into`.
 template <class Value>
 bool read(const Json& json, const char* name, Value& into) {
   const auto member = json.find(name);
@@ -84,7 +84,8 @@ bool read(const Json& json, const char* name, Value& into) {
   return true;
 }
 
-// What is written at one time stands together, which costs the disk least.
+// The time comes first, so that what is written at one time stands together, which costs the disk
+// least.
 std::string timed(std::string_view prefix, std::int64_t at_ms, std::string_view key_hex) {
   char time[24];
   std::snprintf(time, sizeof(time), "%014lld/", static_cast<long long>(at_ms));
@@ -113,7 +114,7 @@ bool may_be_worked_for(const PaymentRecord& record, std::int64_t now_ms) noexcep
          (record.unearned == UnearnedPayment::retry || !was_leased);
 }
 
-// By hand, since it is done for every step of every payment.
+// Written by hand for speed, since this runs at every step of every payment.
 std::string to_json(const PaymentRecord& record) {
   JsonObject json;
   json.text("state", name_of(record.state));
@@ -157,7 +158,7 @@ std::optional<PaymentRecord> record_of_json(std::string_view text) {
   return record;
 }
 
-// A line of JSON, then the body as it is.
+// One line of JSON, then the body as it is.
 std::string encode(const Replay& reply) {
   Json head = {{"status", reply.status}, {"headers", Json::array()}};
   for (const OwnedHeader& header : reply.headers) {
@@ -186,7 +187,7 @@ std::optional<Replay> decode_reply(std::string_view stored) {
   return reply;
 }
 
-// Three lines: compact JSON has no line breaks.
+// Three lines; the JSON is compact and so has no line breaks.
 std::string encode(const OpenSettlement& open) {
   std::string stored = open.requirements_json;
   stored.append("\n").append(open.fee_payer).append("\n");

@@ -1,23 +1,24 @@
-// PaymentRecord: what is durably known of one payment, and the keys under which the lane keeps its
-// books in the plugin's store. A payment is named by what the chain holds unique (payment_key), so
-// there is one record of it whatever else a payload says, and whichever node it reaches.
+// PaymentRecord: what is durably known of one payment, and the keys of the lane's data in the
+// plugin's store. A payment is named by what is unique on the chain (payment_key), so it has one
+// record whatever else a payload says and whichever node it reaches.
 //
 //   p/<key>              the record, JSON
-//   r/<ms>/<key>         the reply that was, or will be, paid for
-//   o/<ms>/<key>         while money may move or work is owed: what a later attempt needs
-//   v/<ms>/<key>         then it is looked at once more: it is thought to be unpaid
-//   i/<scope>/<id>       which payment came with a caller's own id (payment-identifier)
+//   r/<ms>/<key>         the reply that was or will be paid for
+//   o/<ms>/<key>         what a later attempt needs, while money may move or work is owed
+//   v/<ms>/<key>         when to look again at a payment that is thought to be unpaid
+//   i/<digest>           the payment that a caller's own id is bound to, by scope and id
+//                        (payment-identifier or Idempotency-Key)
 //   w/<key>              a refund is owed
-//   a/<ms>/<key>         a facilitator's word that it is settled is to be checked on the chain then
-//   e/<ms>/<key>/<what>  the payment ledger: one entry for each fact, never changed or removed
+//   a/<ms>/<key>         when to check on the chain what only a facilitator says is settled
+//   e/<ms>/<key>/<what>  the payment ledger: one entry per fact, never changed or removed
 //
-// and of purchases of Credits (purchase_record.h)
+// For purchases of Credits (purchase_record.h):
 //
 //   b/<purchase>         what is to be paid for it
-//   i/<purchase>         the payment that pays for it, from its claim on; an i/ as those above
-//   f/<key>/<refund>     so much of its payment goes back
-//   w/<key>/<refund>     and is owed
-//   n/<ms>/<purchase>    the ledger got an entry about it then
+//   i/<digest>           the payment that pays for it, from its claim on
+//   f/<key>/<refund>     a part of its payment that goes back
+//   w/<key>/<refund>     this part is owed
+//   n/<ms>/<purchase>    when the ledger got an entry about it
 //
 // States, each written before the step that it names:
 //
@@ -27,15 +28,17 @@
 //              the facilitator may be asked   settled    paid; the upstream may be asked
 //   answered   paid, and the reply may leave  answered   the reply is stored and may leave
 //
-//   released            nothing was paid; the same input may claim it again
+//   released            nothing was paid; the same payment may be claimed again
 //   settlement_unknown  it may have been paid: the reconciler finds out
 //   owed                paid, and the work was not done: a refund is owed
-//   never_paid          the chain proves that this payment pays nobody, ever
+//   never_paid          this payment will never pay anybody, as the chain proves or an
+//                       operator declares
 //   refunded            an operator has recorded that it was paid back
 //
-// A call that works on a payment holds its lease: the version of the record that it wrote last,
-// until `lease_until_ms`. After that any other may take it over, and the late owner's next write
-// fails. A node that has been started anew need not wait for the leases of its earlier life.
+// A call that works on a payment holds its lease: it wrote the current version of the record, and
+// the lease lasts until `lease_until_ms`. After that any other call may take the payment over, and
+// the next write of the late owner fails. A restarted node does not wait for the leases of its
+// earlier life.
 //
 // Values and pure functions; any Thread.
 #pragma once
@@ -52,15 +55,15 @@
 
 namespace turnpike::x402 {
 
-// What the chain says of a settlement that is known from a facilitator alone. Where no chain is
-// configured that could tell, it is not audited.
+// What the chain says of a settlement that only a facilitator has reported. It is not audited where
+// no configured chain can tell.
 //
 //   due        it is looked up within minutes
-//   doubted    the chain was asked and does not show it, minutes later: an operator is told
+//   doubted    minutes later, the chain still does not show it: an operator is told
 //   confirmed  the chain shows it
 //
-// One that the chain disproves, since the authorization has ended unused or was used otherwise, is
-// `never_paid`, whatever it was.
+// If the chain disproves it, because the authorization expired unused, was cancelled or was used
+// otherwise, the payment becomes `never_paid`; one that was refunded stays `refunded`.
 enum class Audit : std::uint8_t { none, due, doubted, confirmed };
 
 std::string_view name_of(Audit audit) noexcept;
@@ -89,7 +92,7 @@ struct PaymentRecord {
   std::uint32_t price_version = 0;
   std::string offer_id;
   std::string resource_url;
-  std::string request_id;  // of the call that claimed it last
+  std::string request_id;  // of the call that last claimed it
   PaymentFlow flow = PaymentFlow::authorization;
   UnearnedPayment unearned = UnearnedPayment::retry;
 
@@ -98,56 +101,56 @@ struct PaymentRecord {
   std::string nonce;                // EIP-3009: 0x and 64 hex; empty: the chain is not asked
   std::int64_t valid_before_s = 0;  // 0: the payload does not say
 
-  std::string node;  // whose lease it is, and in which of its lives
+  std::string node;  // the owner of the lease, and in which of its lives
   std::string boot;
   std::int64_t claimed_ms = 0;
   std::int64_t lease_until_ms = 0;
-  std::int64_t settling_ms = 0;  // when a facilitator was last to be asked; 0: never
+  std::int64_t settling_ms = 0;  // when a settlement was last begun; 0: never
   std::int64_t settled_ms = 0;
   std::int64_t ended_ms = 0;
-  std::int64_t attempted_ms = 0;  // when somebody last tried to find out what became of it
-  std::int64_t retry_ms = 0;      // when the reconciler tries again
-  // A facilitator refused to settle it and the chain did not show it used, which may change: when
-  // the chain is asked once more, since it can then prove what became of it. 0: it is not.
+  std::int64_t attempted_ms = 0;  // when somebody last tried to resolve it
+  std::int64_t retry_ms = 0;      // when the reconciler may try again
+  // A facilitator refused to settle it, and the chain did not show it used, which may change. This
+  // is when the chain, which can then prove the outcome, is asked once more. 0: never.
   std::int64_t watch_ms = 0;
   std::uint32_t attempts = 0;
-  std::string facilitator;  // that was asked to settle last
+  std::string facilitator;  // the one that was last asked to settle
   std::string transaction;
-  std::string reason;       // why it was released, a code
-  std::string identifiers;  // keys of the callers' own ids bound to it, divided by blanks
-  std::string purchase;     // that it pays for; empty: a call
-  bool has_reply = false;   // r/<key> is there
-  // Its sender repeated what binds it to one request. If not, all of it is on the chain once it is
-  // settled: it buys one call, whose reply is not stored, and nothing is given or done for it
-  // again.
+  std::string reason;       // why it is unpaid, owed or refunded
+  std::string identifiers;  // store keys of the callers' ids bound to it, separated by spaces
+  std::string purchase;     // the purchase that it pays for; empty: a call
+  bool has_reply = false;   // r/<ms>/<key> exists
+  // The sender repeated the binding to one request, or it pays for a purchase. Otherwise everything
+  // in it is on the chain once it is settled: it buys one call, whose reply is not stored, and
+  // nothing is given or done for it again.
   bool is_bound = true;
   Audit audit = Audit::none;
 
   bool operator==(const PaymentRecord&) const = default;
 };
 
-// Paid, and nobody works for it: whether the work may be begun, for its payer who came again. For
-// a purchase there is none to do. Where
-// a failure is owed back at once it may be begun only once, so a record that was leased since it
-// was paid tells that it perhaps was.
+// Whether the work for a settled payment that nobody works on may be begun, for a payer who sends
+// it again. A purchase has no work. Where a failure is refunded at once, the work may be begun only
+// once; a lease after the payment means that it may have begun.
 bool may_be_worked_for(const PaymentRecord& record, std::int64_t now_ms) noexcept;
 
-// Nothing was collected, as far as is known, and who holds no lease may claim it.
+// Nothing was collected, as far as is known: the payment may be claimed when nobody holds its
+// lease.
 constexpr bool is_claimable(PaymentState state) noexcept {
   return state == PaymentState::claimed || state == PaymentState::working ||
          state == PaymentState::released;
 }
 
 std::string to_json(const PaymentRecord& record);
-// Nothing: not a record that this version wrote.
+// Returns nullopt if the text is not a record that this version wrote.
 std::optional<PaymentRecord> record_of_json(std::string_view text);
 
-// A reply as it is stored.
+// A reply in the form in which it is stored.
 std::string encode(const Replay& reply);
 std::optional<Replay> decode_reply(std::string_view stored);
 
-// What a later attempt to settle needs. Holds the payload, which is a bearer instrument until it is
-// settled: removed when it is.
+// What a later attempt to settle needs. It holds the payload, which is a bearer instrument until it
+// is settled, so it is removed then.
 struct OpenSettlement {
   std::string payload_json;
   std::string requirements_json;
@@ -169,9 +172,9 @@ std::string payment(std::string_view key_hex);
 std::string reply(std::int64_t claimed_ms, std::string_view key_hex);
 std::string open_settlement(std::int64_t claimed_ms, std::string_view key_hex);
 std::string watch(std::int64_t due_ms, std::string_view key_hex);
-// `scope` and `id` are the caller's: their digest is what is kept.
 std::string owed(std::string_view key_hex);
 std::string audit(std::int64_t due_ms, std::string_view key_hex);
+// `scope` and `id` come from the caller; only their digest is kept.
 std::string identifier(std::string_view scope, std::string_view id);
 std::string news(std::int64_t at_ms, std::string_view purchase_id);
 std::string entry(std::int64_t at_ms, std::string_view key_hex, std::string_view what);

@@ -14,7 +14,7 @@ constexpr std::string_view settled_entry = "settled";
 constexpr std::string_view response_member = "payment_response";
 constexpr std::int64_t kept_ms = 24LL * 3600 * 1000;
 constexpr std::int64_t unpaid_kept_ms = 600'000;
-constexpr std::int64_t validity_margin_ms = 600'000;  // clocks of chains are not ours
+constexpr std::int64_t validity_margin_ms = 600'000;  // a chain's clock may differ from ours
 
 Failure unreadable(std::string_view key) {
   return Failure{FailureKind::contract,
@@ -33,20 +33,20 @@ std::vector<std::string> words_of(std::string_view text) {
   return words;
 }
 
-// A purchase was paid by it, whatever came of its money then: so it is known as long as purchases
-// are, and no other pays for that purchase.
+// Whether it paid for a purchase, whatever became of the money later. Such a payment is kept as
+// long as purchases are, so that no other payment pays for that purchase.
 bool paid_a_purchase(const PaymentRecord& record) noexcept {
   return !record.purchase.empty() && record.settled_ms != 0;
 }
 
-// What came of the payment gives its sender nothing to come back for: another may take its ids.
+// Whether the sender has nothing left to come back for, so that another payment may take the ids.
 bool frees_identifiers(const PaymentRecord& record) noexcept {
   if (paid_a_purchase(record)) return false;
   return record.state == PaymentState::released || record.state == PaymentState::never_paid ||
          record.state == PaymentState::refunded;
 }
 
-// Of a/<ms>/<key>: what the gauges need, so that they need no look at each payment.
+// The value of a/<ms>/<key>: what the gauges need, so that they need not read each payment.
 std::string audit_value(const PaymentRecord& record) {
   return std::to_string(record.settled_ms) + " " + record.node +
          (record.audit == Audit::doubted ? " doubted" : "");

@@ -10,8 +10,8 @@
 namespace turnpike::x402 {
 namespace {
 
-// Those of both objects: factories take nothing. They end with the last object that has them, so
-// that a plugin which is loaded anew is a new life of its node.
+// The premises that both objects share, since factories take no arguments. They end with the last
+// object that holds them, so a plugin that is loaded anew is a new life of its node.
 std::shared_ptr<Premises> premises() {
   static constinit std::mutex mutex;
   static constinit std::weak_ptr<Premises> known;

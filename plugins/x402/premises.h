@@ -1,9 +1,8 @@
-// Premises: what the lane and the processor of one process have in common beside the plugin's
-// store: the name of this life of the node, by which each takes the leases of the other for its
-// own; what calls are paid in under the registry in service; and which of the two has lately
-// brought open payments to their ends.
+// Premises: what the lane and the processor of one process share besides the plugin's store: the
+// name of this life of the node, by which each treats the other's leases as its own; the assets
+// that calls are paid in under the registry in service; and when the lane last swept open payments.
 //
-// Made by the plugin's factories, owned by both objects and what they bind; any Thread.
+// Made by the plugin's factories; owned by both objects and what they bind. Any Thread.
 #pragma once
 
 #include <atomic>
@@ -17,7 +16,7 @@
 
 namespace turnpike::x402 {
 
-// A token that is taken on a network, and our address there.
+// A token that is accepted on a network, and our address there.
 struct PricedAsset {
   std::string network;  // CAIP-2
   std::string address;  // token contract or mint
@@ -32,21 +31,21 @@ struct PricedAsset {
 
 class Premises {
  public:
-  // The same for the life of this object, drawn when it is first asked for.
+  // Drawn at the first call, then the same for the life of this object.
   std::string boot(Random& random);
 
-  // Of the generation in service.
+  // The assets of the generation in service.
   void show_assets(std::vector<PricedAsset> assets);
   [[nodiscard]] std::vector<PricedAsset> assets() const;
 
-  // The lane has looked after open payments; the processor need not, for a while.
+  // The lane has swept open payments, so the processor need not for a while.
   void note_sweep(std::int64_t monotonic_ns) noexcept {
     swept_ns_.store(monotonic_ns, std::memory_order_relaxed);
   }
   [[nodiscard]] bool was_swept(std::int64_t monotonic_ns) const noexcept;
 
  private:
-  mutable std::mutex mutex_;  // held for copies alone
+  mutable std::mutex mutex_;  // held only to copy
   std::string boot_;
   std::vector<PricedAsset> assets_;
   std::atomic<std::int64_t> swept_ns_{0};  // 0: never

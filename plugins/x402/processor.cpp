@@ -17,7 +17,7 @@ constexpr std::string_view lane_settings_place = "lanes.x402";
 constexpr IntakePath intake[] = {
     {.path = "purchases/*", .takes_get = true, .takes_post = true, .body_bytes_max = 4 * 1024}};
 
-// The lane's settings, whose mistakes are told as the lane's.
+// Reads the lane's settings and reports their mistakes as the lane's.
 LaneSettings read_settings_of_lane(const Settings* settings, Mistakes& mistakes) {
   const Settings none;
   Mistakes of_lane;

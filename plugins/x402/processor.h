@@ -1,7 +1,7 @@
 // The x402 processor: people and agents buy Credits with a signed transfer authorization. A
-// purchase has a URL that answers 402 with a challenge; the same request with a payment is
-// verified, claimed, settled and answered by the engine of the lane, on the lane's own store, so
-// one payment never serves both a call and a purchase.
+// purchase has a URL that answers 402 with a challenge. The same request with a payment is
+// verified, claimed, settled and answered by an Engine, as in the lane and on the lane's own store,
+// so one payment never serves both a call and a purchase.
 //
 //   reference  the purchase's id
 //   payment    the key of the payment's record (payment_record.h)
@@ -44,7 +44,7 @@ class BoundX402Processor final : public BoundProcessor {
   Result<Notice> notice(const IntakeRequest& request, Call& call) override;
   Result<Changes> changes(std::int64_t since_ms, std::string_view cursor, Call& call) override;
   std::vector<Finding> check(Call& call) override;
-  // Opens the engine, then finishes what was begun, where the lane does not.
+  // The first run opens the engine. Every run finishes what was begun, unless the lane does so.
   Result<std::uint32_t> run(Call& call) override;
 
  private:
@@ -54,7 +54,8 @@ class BoundX402Processor final : public BoundProcessor {
   const Parts parts_;
   Host& host_;
   Purchases purchases_;
-  // Made by the first run(), in the process that serves: commands need none, and a start no store.
+  // Made by the first run(), in the process that serves, since commands need no engine and a start
+  // must not need a store.
   std::unique_ptr<Engine> engine_;
   std::atomic<Engine*> open_engine_{nullptr};
 };

@@ -17,7 +17,7 @@ std::string text_of(const Settings& settings, std::string_view key, Mistakes& mi
   return mistakes.take(settings.string(key, ""));
 }
 
-// USDC there, as clients know it; null: they know none.
+// Returns the USDC that clients know on `network`; null if there is none.
 const KnownAsset* usdc_on(std::string_view network) noexcept {
   const auto all = known_assets();
   const auto found = std::find_if(all.begin(), all.end(), [network](const KnownAsset& known) {

@@ -1,5 +1,6 @@
-// The public halves of the signing keys of all nodes, in the store that they share: each node tells
-// the others of its own. Plain functions over a Store; any fiber, any thread; they wait.
+// The public halves of all nodes' signing keys, in the store that the nodes share. Each node
+// publishes its own keys to the others there. Plain functions over a Store; any fiber, any thread;
+// they wait.
 #pragma once
 
 #include <vector>
@@ -10,13 +11,13 @@
 
 namespace turnpike::x402 {
 
-// Writes those of `ring` that the store does not have as they are.
+// Writes the keys of `ring` that the store lacks or holds in another state.
 Done publish_keys(const KeyRing& ring, Store& store, Call& call);
 
-// Whether any node ever signed anything.
+// Whether any node has ever published a key.
 Result<bool> has_published_keys(Store& store, Call& call);
 
-// Of all nodes, the newest first.
+// The keys of all nodes, newest first.
 Result<std::vector<PublishedKey>> published_keys(Store& store, Call& call);
 
 }  // namespace turnpike::x402

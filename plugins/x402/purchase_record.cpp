@@ -17,7 +17,8 @@ using Json = nlohmann::ordered_json;
 constexpr std::string_view purchase_root = "/v1/plugins/x402/purchases/";
 constexpr std::size_t purchase_id_bytes_max = 64;
 
-// Reads members of an object of ours; false from the first one on that is not as it was written.
+// Reads members of a stored object. is_sound() is false from the first member on that is not as it
+// was written.
 class StoredFields {
  public:
   explicit StoredFields(std::string_view text) : json_(Json::parse(text, nullptr, false)) {
@@ -124,7 +125,7 @@ std::string atomic_amount(std::int64_t minor, std::uint32_t decimals) {
   return std::to_string(minor) + std::string(decimals - cent_decimals, '0');
 }
 
-// The amount is that of the cents with zeros behind it, so its share is, too.
+// The amount is the cents followed by zeros, and so is a share of it.
 std::string atomic_share(std::int64_t minor, std::int64_t of_minor, std::string_view amount) {
   const std::size_t digits = std::to_string(of_minor).size();
   return std::to_string(minor) + std::string(amount.size() - std::min(amount.size(), digits), '0');

@@ -55,13 +55,13 @@ std::vector<std::string_view> payments_in(Headers headers) {
   return found;
 }
 
-// Why nobody can begin to pay; nothing: somebody can.
+// Returns why nobody can begin to pay; nullopt if somebody can.
 std::optional<Refusal> closed(const Payment& standing, bool is_over) {
   switch (standing.progress) {
     case Progress::paid:
       return refusal("x402.purchase_paid", "This purchase is paid.", 0);
     case Progress::processing:
-      // Never a challenge: its reader would pay again.
+      // This is never a challenge, since its reader would pay again.
       return refusal("x402.in_progress",
                      "A payment for this purchase is being collected. Send the same request with "
                      "the same payment again, or ask later what became of it.",
@@ -95,7 +95,7 @@ IntakeReply reply_of(Refusal refusal, std::string_view request_id) {
   return reply;
 }
 
-// The views of the parts point into each other.
+// The members hold views of each other, so a Place is not copied.
 struct PurchaseVisit::Place {
   Place(std::string_view purchase_id, const PurchaseRecord& record, Engine& engine)
       : id(purchase_id), path(path_of_purchase(purchase_id)), title(record.title) {
@@ -113,7 +113,7 @@ struct PurchaseVisit::Place {
     terms.refresh(engine.facilitators);
     offered = terms.offered();
     request.path = path;
-    // Whatever method, query and body it comes with, it pays for this purchase.
+    // The payment pays for this purchase, whatever method, query and body it comes with.
     bound = {route_of_purchases, name_of(Method::post), path, {}, sha256("")};
     is_over = engine.payments.now_ms() > record.expires_ms;
   }
@@ -129,7 +129,7 @@ struct PurchaseVisit::Place {
   PricedOperation operation;
   LaneRequest request;
   CallPolicy policy;
-  const DomainSeparators separators;  // of none: computed for the one that is paid
+  const DomainSeparators separators;  // empty: computed for the entry that is paid
   std::shared_ptr<const Offered> offered;
   BoundRequest bound;
   bool is_over = false;
@@ -181,7 +181,7 @@ Notice PurchaseVisit::without_payment(const Place& place, const Payment& standin
       challenge(engine_, place.asked(false), "x402.payment_required", "Payment required"));
 }
 
-// Where nobody can begin to pay, there may still be something to say of this very payment.
+// If nobody can begin to pay, the sender may still be told what became of this very payment.
 Notice PurchaseVisit::with_payment(const Place& place, const Payment& standing,
                                    PaymentPayload payload) {
   auto why = closed(standing, place.is_over);
@@ -201,7 +201,7 @@ Notice PurchaseVisit::with_payment(const Place& place, const Payment& standing,
   return refused(std::get<Refusal>(admission));
 }
 
-// Ends the ticket, whoever left.
+// Ends the ticket even if the caller has left.
 Notice PurchaseVisit::settle(const Place& place, Ticket& ticket) {
   const PaymentRecord& claimed = static_cast<PaymentTicket&>(ticket).record();
   Replay reply = purchase_reply(claimed);

@@ -1,7 +1,8 @@
-// PurchaseVisit: one request to the place where a purchase of Credits is paid, from the challenge
-// to the settled payment. A purchase is to the engine what a call in the flow `authorization` is:
-// its reply is known before it is paid, is stored with the claim of the money, and the same payment
-// gets it again. So all that may befall a payment is dealt with in one place (attempt.h, engine.h).
+// PurchaseVisit: one request to the URL where a purchase of Credits is paid, from the challenge to
+// the settled payment. To the engine a purchase is a call in the flow `authorization`: its reply is
+// known before it is paid, is stored before the money is collected, and is given again to the same
+// payment. So everything that can happen to a payment is handled in one place (attempt.h,
+// engine.h).
 //
 // Lives on the stack of notice(), on the fiber of the request.
 #pragma once
@@ -21,19 +22,19 @@
 
 namespace turnpike::x402 {
 
-// The answer to who asked for the place; `request_id` stands in its envelope.
+// Turns a refusal into a reply; `request_id` stands in its envelope.
 IntakeReply reply_of(Refusal refusal, std::string_view request_id);
 
 class PurchaseVisit {
  public:
-  // All outlive it.
+  // All references outlive it.
   PurchaseVisit(Engine& engine, Purchases& purchases, Call& call)
       : engine_(engine), purchases_(purchases), call_(call) {}
 
   [[nodiscard]] Notice serve(const IntakeRequest& request);
 
  private:
-  struct Place;  // the purchase as an operation that is called
+  struct Place;  // the purchase in the form of a called operation
 
   [[nodiscard]] Notice answer(std::string_view id, const KnownPurchase& purchase,
                               const IntakeRequest& request);

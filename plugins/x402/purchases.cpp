@@ -9,7 +9,8 @@ namespace {
 
 constexpr int attempts_max = 3;
 constexpr std::uint32_t news_per_page = 500;
-// Who began to pay in time is seen by then: a request is read, a facilitator asked.
+// A payment that was begun in time can be seen after this: meanwhile its request is read and a
+// facilitator is asked.
 constexpr std::int64_t claim_grace_ms = 120'000;
 constexpr std::string_view refund_entry = "refund_owed";
 
@@ -26,7 +27,7 @@ Failure unreadable(std::string_view key) {
   return {FailureKind::contract, "the record " + std::string(key) + " is unreadable", {}, false};
 }
 
-// Whether the payment may be at its claim or beyond, with money that may move.
+// Whether the payment is claimed or further, so that money may move.
 bool is_under_way(const PaymentRecord& record, std::int64_t now_ms) noexcept {
   switch (record.state) {
     case PaymentState::claimed:
@@ -57,7 +58,7 @@ Payment paid(const PurchaseRecord& order, const KnownPayment& by, std::string_vi
   const PaymentState state = by.record.state;
   const bool is_owed = state == PaymentState::owed || state == PaymentState::refunded;
   if (is_owed) payment.refunded = order.minor;
-  // A facilitator said that it was settled, and the chain has proved that it never will be.
+  // A facilitator said that it was settled, but the chain has proved that it never will be.
   if (state == PaymentState::never_paid) {
     payment.dispute = Dispute::lost;
     payment.dispute_id = by.key;
@@ -94,14 +95,14 @@ Result<PurchaseRecord> Purchases::order(std::string_view purchase_id,
     if (*known && (*known)->record.step_key == wanted.step_key) return (*known)->record;
     const auto payment = payment_of(purchase_id, call);
     if (!payment.ok()) return payment.error();
-    if (*known && *payment) return (*known)->record;  // it is paid on the terms of before
+    if (*known && *payment) return (*known)->record;  // it is paid on the earlier terms
     const StoreCheck checks[] = {{key, *known ? (*known)->version : 0}, {unpaid, 0}};
     const StoreWrite writes[] = {{key, text}};
     switch (store_.apply(checks, writes, call).outcome) {
       case StoreOutcome::applied:
         return wanted;
       case StoreOutcome::conflict:
-        break;  // by the same step elsewhere, or by who pays
+        break;  // the same step elsewhere, or a payer, came first
       case StoreOutcome::unavailable:
         return store_away(false);
       case StoreOutcome::unknown:
@@ -155,7 +156,7 @@ Done Purchases::cancel(std::string_view purchase_id, Call& call) {
   const StoreWrite writes[] = {{key, text}};
   switch (store_.apply(checks, writes, call).outcome) {
     case StoreOutcome::applied:
-    case StoreOutcome::conflict:  // somebody pays: it is too late, as a look tells
+    case StoreOutcome::conflict:  // a payment or another step came first, as look_up() shows
       return Unit{};
     case StoreOutcome::unavailable:
       return store_away(false);
@@ -181,7 +182,7 @@ Result<Refunded> Purchases::owe(std::string_view payment_key, Price price,
   if (!order.ok()) return order.error();
   if (!*order) return no_order(payment.purchase);
   PurchaseRecord next = (*order)->record;
-  // Paid back otherwise, or never paid: then nothing more may be promised.
+  // The money was paid back otherwise or never came, so nothing more may be promised.
   if (payment.state != PaymentState::answered) return Refunded{.refusal = "payment_not_refundable"};
   if (payment.payer.empty()) return Refunded{.refusal = "payer_unknown"};
   const bool fits = price.currency == next.currency && price.minor > 0 &&
@@ -209,7 +210,7 @@ Result<Refunded> Purchases::owe(std::string_view payment_key, Price price,
 }
 
 Result<Changes> Purchases::changes(std::int64_t since_ms, std::string_view cursor, Call& call) {
-  // "<until_ms> <the last key>"
+  // The cursor is "<until_ms> <the last key>".
   Changes changes;
   changes.until_ms = cursor.empty() ? now_ms() : number_at(cursor, 0);
   const std::size_t blank = cursor.find(' ');

@@ -1,9 +1,9 @@
-// Purchases: the durable steps of purchases over the plugin's store: they are ordered, paid,
-// cancelled, and money of theirs is to go back. Each step is one apply() that checks what it was
-// decided on. Payments are taken elsewhere (attempt.h); here is only seen what became of them.
+// Purchases: the durable steps of purchases over the plugin's store: they are ordered, looked up
+// and cancelled, and refunds of them are recorded. Each step is one apply() that checks what it was
+// decided on. Payments are taken elsewhere (attempt.h); this class only sees what became of them.
 //
-// One per processor, over a Store that outlives it; stateless beyond that. Any fiber, any Thread;
-// every member but the constructor waits.
+// One per processor, over a Store that outlives it; otherwise stateless. Any fiber, any Thread;
+// every member but the constructor and now_ms() waits.
 #pragma once
 
 #include <cstdint>
@@ -30,29 +30,29 @@ class Purchases {
 
   [[nodiscard]] std::int64_t now_ms() const noexcept { return store_.now_ms(); }
 
-  // Nothing: it was never ordered.
+  // Returns nullopt if it was never ordered.
   Result<std::optional<KnownPurchase>> find(std::string_view purchase_id, Call& call);
 
-  // Writes the order, once for a step; the record as it then is. Another step of the same purchase
-  // changes its terms as long as nobody pays.
+  // Writes the order, once per step, and returns the record as it then is. Another step of the same
+  // purchase changes its terms as long as nobody pays.
   Result<PurchaseRecord> order(std::string_view purchase_id, const PurchaseRecord& wanted,
                                Call& call);
 
-  // The payment that pays for it, is about to, or has; nothing: none.
+  // Returns the payment that pays for it, is about to, or has paid; nullopt if there is none.
   Result<std::optional<KnownPayment>> payment_of(std::string_view purchase_id, Call& call);
 
-  // What became of it, by its payment's record and the clock.
+  // Derives what became of the purchase from its payment's record and the clock.
   Result<Payment> look_up(std::string_view purchase_id, Call& call);
 
-  // Nobody shall begin to pay any more.
+  // Prevents anybody from beginning to pay.
   Done cancel(std::string_view purchase_id, Call& call);
 
-  // Records that so much is owed back; the same key is the same refund.
+  // Records that `price` is owed back. The same `refund_id` is the same refund.
   Result<Refunded> owe(std::string_view payment_key, Price price, std::string_view refund_id,
                        Call& call);
 
-  // Purchases whose payments got entries in the payment ledger: money has come, or has proved to be
-  // none.
+  // Lists purchases whose payments got entries in the payment ledger: money has arrived, or has
+  // proved never to have come.
   Result<Changes> changes(std::int64_t since_ms, std::string_view cursor, Call& call);
 
  private:

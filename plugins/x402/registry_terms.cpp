@@ -39,7 +39,7 @@ std::string listed(const Texts& texts) {
   return all;
 }
 
-// "; did you mean ...?" for the known name nearest to `name`, or empty.
+// Returns "; did you mean ...?" for the known name nearest to `name`, or an empty text.
 template <class Texts>
 std::string meant(std::string_view name, const Texts& known) {
   std::string_view best;
@@ -55,7 +55,7 @@ std::string meant(std::string_view name, const Texts& known) {
 
 std::string in_quotes(std::string_view text) { return "\"" + std::string(text) + "\""; }
 
-// One value in its part. Each reader gives nothing after it has reported why.
+// One value in its part of the registry. A reader that returns nothing has reported why.
 class Value {
  public:
   Value(const Settings& node, Part part, std::uint32_t index, std::vector<TermsMistake>& mistakes)
@@ -152,7 +152,7 @@ class Value {
     report(in_quotes(node_->text) + " is none of " + listed(choices) + meant(node_->text, choices));
     return std::nullopt;
   }
-  // Whether `key`, under which this stands, can name something.
+  // Whether `key`, under which this value stands, can name something.
   [[nodiscard]] bool has_name(std::string_view key) const {
     constexpr std::string_view ends = lower_case;
     const bool is_name = !key.empty() && key.size() <= 64 &&
@@ -166,7 +166,7 @@ class Value {
     }
     return is_name;
   }
-  // The entry of `table` that this names.
+  // Returns the entry of `table` that this value names.
   template <class Entry>
   [[nodiscard]] const Entry* named_in(const std::map<std::string, Entry, std::less<>>& table,
                                       std::string_view kind) const {
@@ -201,7 +201,7 @@ struct Network {
   std::string pay_to;  // empty: no address is configured
 };
 
-// One asset that prices may ask for, with the network it lives on and our address there.
+// An asset that prices may ask for, with its network and our address there.
 struct Asset {
   std::string key;
   Network network;
@@ -228,7 +228,7 @@ constexpr std::string_view scheme = "exact";
 
 bool is_evm(std::string_view network) noexcept { return network.starts_with("eip155:"); }
 
-// CAIP-2: namespace of 3 to 8, reference of 1 to 32 characters.
+// CAIP-2: a namespace of 3 to 8 characters and a reference of 1 to 32.
 bool is_chain_id(std::string_view text) noexcept {
   const std::size_t colon = text.find(':');
   if (colon == text.npos || colon < 3 || colon > 8) return false;
@@ -238,7 +238,7 @@ bool is_chain_id(std::string_view text) noexcept {
          is_among(reference, "-_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789");
 }
 
-// The address at `value` on `network`, in the form of the network's namespace.
+// Reads the address at `value`, in the form that the namespace of `network` requires.
 std::string read_address(const Value& value, std::string_view network) {
   const auto text = value.text(1, 128);
   if (!text) return {};
@@ -286,7 +286,7 @@ void read_transfer(const Value& value, Asset& asset) {
   if (*chosen == 1) asset.transfer = "permit2";
 }
 
-// The EIP-712 domain of a token: payers of EIP-3009 sign over it; Permit2 has its own.
+// Reads the EIP-712 domain of a token. Payers by EIP-3009 sign over it; Permit2 has its own.
 void read_domain(const Value& value, Asset& asset) {
   constexpr std::size_t text_bytes_max = 100;
   const bool is_needed = is_evm(asset.network.id) && asset.transfer.empty();
@@ -338,7 +338,8 @@ Section read_section(const Settings* settings, std::vector<TermsMistake>& mistak
   return section;
 }
 
-// A positive decimal number up to 2^256, as text: it may exceed every integer type.
+// Reads a positive decimal number of at most 77 digits, and so below 2^256, as text: it may exceed
+// every integer type.
 std::string read_amount(const Value& value) {
   constexpr std::size_t digits_max = 77;
   if (!value.expect(Settings::Kind::scalar, "an amount in atomic units")) return {};
@@ -352,7 +353,7 @@ std::string read_amount(const Value& value) {
   return {};
 }
 
-// Hex digits of addresses have either case.
+// Hex digits of addresses may have either case.
 bool is_same_token(const Asset& left, const Asset& right) noexcept {
   const auto same_digit = [](char one, char other) { return (one | 0x20) == (other | 0x20); };
   if (left.network.id != right.network.id) return false;
@@ -389,7 +390,7 @@ void read_term(const Value& item, const Section& section, std::vector<Term>& ter
 
 // ---- what the gateway is given ------------------------------------------------------------------
 
-// An amount in atomic units, as a decimal of whole tokens.
+// Writes an amount in atomic units as a decimal number of whole tokens.
 std::string decimal_of(const std::string& atomic_amount, std::uint32_t decimals) {
   std::string digits = atomic_amount;
   if (digits.size() <= decimals) digits.insert(0, decimals + 1 - digits.size(), '0');
@@ -400,8 +401,8 @@ std::string decimal_of(const std::string& atomic_amount, std::uint32_t decimals)
   return digits;
 }
 
-// Members in the order of canonical JSON. Our address, the way a token is transferred and the offer
-// are deployment, not price: they are no part of the definition.
+// Members are in the order of canonical JSON. Our address, the way a token is transferred and the
+// offer id belong to the deployment, not to the price, so they are no part of the definition.
 std::string canonical_of(const std::vector<Term>& terms, bool is_whole) {
   std::string all = "[";
   for (const Term& term : terms) {
@@ -431,7 +432,8 @@ std::string canonical_of(const Section& section) {
     entry.text("network", asset.network.id);
     entry.text("network_key", asset.network.key);
     entry.text("pay_to", asset.network.pay_to);
-    // Only where it was chosen: programs from before there was a choice keep their hashes.
+    // Written only where it was chosen, so that programs from before there was a choice keep their
+    // hashes.
     if (!asset.transfer.empty()) entry.text("transfer", asset.transfer);
     entry.text("version", asset.version);
     all.append(all.ends_with('[') ? "" : ",").append(std::move(entry).end());
@@ -471,8 +473,8 @@ std::string billing_of(const std::vector<Term>& terms) {
   return Json{{"enabled", true}, {"terms", std::move(shown)}}.dump();
 }
 
-// What payers' tools read before they ask for a challenge (draft-payment-discovery-00 and what
-// x402 crawlers read); the challenge itself decides.
+// What payers' tools read before they ask for a challenge (draft-payment-discovery-00 and what x402
+// crawlers read). The challenge itself decides.
 std::string openapi_of(const std::vector<Term>& terms) {
   Json info = {{"authMode", "payment"}, {"protocols", Json::array()}};
   for (const Term& term : terms) {
@@ -512,7 +514,7 @@ PriceTerms read_price(const Value& value, const Section& section) {
     return {};
   }
   for (const Value& item : items) read_term(item, section, terms);
-  // In one order, so that equal programs have equal hashes; a payer chooses among them anyway.
+  // Sorted, so that equal programs have equal hashes; a payer chooses among the terms anyway.
   std::sort(terms.begin(), terms.end(), [](const Term& left, const Term& right) {
     return std::pair(left.asset->network.id, left.asset->address) <
            std::pair(right.asset->network.id, right.asset->address);
@@ -560,7 +562,7 @@ CallPolicy read_policy(const Value& value, CallPolicy policy) {
 PolicyTerms terms_of(const CallPolicy& policy) {
   PolicyTerms terms;
   terms.binding = words_of(policy);
-  // Only what differs from the default, so that routes without it keep their form.
+  // Written only where it differs from the default, so that routes without it keep their form.
   if (terms.binding != words_of(CallPolicy())) terms.canonical = in_quotes(terms.binding);
   Json billing = {{"flow", name_of(policy.flow)}};
   if (policy.flow == PaymentFlow::upfront) billing["on_failure"] = name_of(policy.unearned);

@@ -1,6 +1,6 @@
-// Registry terms: what stands under `x402` in the registry (registry/README.md): networks and
-// assets in a section of its own, what a call costs in them within prices, and the policy of calls.
-// Read when a registry is compiled, before there is any bound lane.
+// Reads the terms under `x402` in the registry (registry/README.md): networks and assets in a
+// section of their own, what a call costs in them within prices, and the policy of calls. Used when
+// a registry is compiled, before there is any bound lane.
 //
 // A pure function; safe on any Thread.
 #pragma once

@@ -52,7 +52,7 @@ void read_algorithm(const Settings& settings, Algorithm& into, Mistakes& mistake
   into = *algorithm;
 }
 
-// Hex digits of EVM addresses have either case; base58 has one.
+// Hex digits of EVM addresses may have either case; base58 has one spelling.
 bool is_same_address(std::string_view left, std::string_view right) noexcept {
   if (left == right) return true;
   const auto one = parse_address(left), other = parse_address(right);

@@ -1,5 +1,5 @@
-// The lane's settings: `lanes.x402` of the deployment's configuration. What operations cost, and
-// which networks and assets they may be paid in, is the registry's.
+// The lane's settings: `lanes.x402` in the deployment's configuration. The registry says what
+// operations cost, and which networks and assets they may be paid in.
 //
 // Read once per bind(); plain values.
 #pragma once
@@ -21,18 +21,18 @@ namespace turnpike::x402 {
 struct LaneSettings {
   std::vector<FacilitatorSettings> facilitators;
   std::vector<ChainSettings> chains;
-  std::uint32_t max_timeout_seconds = 300;      // how long a payer's signature lives
-  std::uint32_t max_validity_seconds = 86'400;  // how far ahead one may end that is accepted
+  std::uint32_t max_timeout_seconds = 300;      // how long a payer's signature is valid
+  std::uint32_t max_validity_seconds = 86'400;  // how far ahead an accepted one may end
   std::uint32_t offer_window_seconds = 300;     // an offer is good for one to two of these
   Algorithm signing_algorithm = Algorithm::es256k;
-  // `pay_to` addresses whose keys are lost: no payment to one of them is taken or collected.
+  // `pay_to` addresses whose keys are lost: no payment to one of them is accepted or collected.
   std::vector<std::string> lost_addresses;
 
   [[nodiscard]] bool is_lost(std::string_view address) const noexcept;
 };
 
-// Every mistake is noted with its place; what it is about then has its default. Where nothing is
-// offered there need be no facilitators.
+// Notes every mistake with its place; the setting concerned then has its default. Where nothing is
+// offered, there need be no facilitators.
 LaneSettings read_settings(const Settings& settings, bool needs_facilitators, Mistakes& mistakes);
 
 }  // namespace turnpike::x402

@@ -11,7 +11,7 @@
 namespace turnpike::x402 {
 namespace {
 
-// At `what` of the asset in the registry.
+// Notes a mistake at `what` of the asset in the registry.
 void refuse(const Terms::Entry& entry, std::string_view what, std::string_view message,
             Mistakes& mistakes) {
   mistakes.add("registry.assets." + entry.asset_key + "." + std::string(what), message);

@@ -1,8 +1,9 @@
-// Terms: what an operation may be paid in, as a challenge offers it. Operations of one price share
-// them. What is offered changes while the gateway runs: an entry that no facilitator supports any
-// more is left out, and on Solana the fee payer is the facilitator's.
+// Terms: what an operation may be paid in, as a challenge offers it. Operations with the same price
+// share them. What is offered changes while the gateway runs: an entry that no facilitator supports
+// any more is left out, and on Solana the fee payer is the facilitator's.
 //
-// Made by bind(), shared by all threads; refresh() replaces what is offered, the rest is read only.
+// Made by bind() and shared by all threads, or made for one purchase. refresh() replaces what is
+// offered; the rest is read only.
 #pragma once
 
 #include <atomic>
@@ -24,9 +25,9 @@ namespace turnpike::x402 {
 // A snapshot of what is offered now.
 struct Offered {
   std::vector<PaymentRequirements> accepts;
-  std::vector<std::string> canonical;  // of each, for MACs
+  std::vector<std::string> canonical;  // of each entry, for MACs
   std::vector<std::string> offer_ids;
-  std::uint64_t digest = 0;  // of all of it
+  std::uint64_t digest = 0;  // over all entries
 };
 
 class Terms {
@@ -34,11 +35,11 @@ class Terms {
   struct Entry {
     PaymentRequirements requirements;
     std::string offer_id;
-    std::string asset_key;  // in the registry, as the next
+    std::string asset_key;  // in the registry, like the next
     std::string network_key;
     std::uint32_t decimals = 0;  // of the asset; 0: not known
 
-    // Where the registry says the address (LaneBinding).
+    // The place of the address in the registry (LaneBinding).
     [[nodiscard]] std::string pay_to_at() const {
       return "registry.networks." + network_key + ".pay_to";
     }
@@ -49,7 +50,7 @@ class Terms {
   // Takes in what the facilitators support now.
   void refresh(const Facilitators& facilitators);
 
-  // Never null; holds nothing before the first refresh().
+  // Never null; empty before the first refresh().
   [[nodiscard]] std::shared_ptr<const Offered> offered() const;
   [[nodiscard]] bool is_payable() const noexcept {
     return is_payable_.load(std::memory_order_relaxed);
@@ -63,13 +64,13 @@ class Terms {
   std::atomic<bool> is_payable_{false};
 };
 
-// The entries of `operation`, whose terms the registry has checked. What nobody could pay, or whose
-// money would be lost, is refused at its place in the registry: a token that we know under another
-// EIP-712 domain, an address with a wrong checksum, a `pay_to` that is no account of anybody's.
+// Reads the entries of `operation`, whose terms the registry has checked. It refuses, at its place
+// in the registry, what nobody could pay or whose money would be lost: a token that we know under
+// another EIP-712 domain, an address with a wrong checksum, a `pay_to` that is nobody's account.
 std::vector<Terms::Entry> read_terms(const PricedOperation& operation,
                                      std::uint32_t max_timeout_seconds, Mistakes& mistakes);
 
-// The id of an offer of these terms, as the registry names them.
+// Returns the id of an offer of these terms, as the registry names it.
 std::string offer_id_of(const PaymentRequirements& requirements);
 
 }  // namespace turnpike::x402

@@ -89,7 +89,7 @@ Finish PaymentTicket::settle(const ReplyView& reply, Call& call) {
   return is_paid() ? keep_reply(copy, call) : collect(copy, call);
 }
 
-// Paid before: the reply leaves once it is kept.
+// The payment is collected already, so the reply leaves once it is stored.
 Finish PaymentTicket::keep_reply(const Replay& reply, Call& call) {
   PaymentRecord next = payment_.record;
   next.state = PaymentState::answered;
@@ -136,14 +136,14 @@ Finish PaymentTicket::collect(const Replay& reply, Call& call) {
 
 std::optional<Refusal> PaymentTicket::release(Outcome outcome, int upstream_status, Call& call) {
   if (is_paid()) return fail_paid(outcome, upstream_status, call);
-  // If this is not written the lease ends by itself, which says the same.
+  // If this write fails, the lease ends by itself, which means the same.
   const Step step = engine_.release(payment_, "work_failed", call);
   if (step == Step::done || engine_.is_still_ours(step, payment_.record)) return std::nullopt;
   return settlement_unknown();
 }
 
-// What a repeat would not make better is owed back at once: a success that costs nothing by the
-// route's own word, and a reply that is too long.
+// A refund is owed at once if a repeat would not help: after a success that costs nothing by the
+// route's own word, and after a reply that is too long.
 std::optional<Refusal> PaymentTicket::fail_paid(Outcome outcome, int upstream_status, Call& call) {
   PaymentRecord next = payment_.record;
   next.lease_until_ms = 0;
@@ -158,7 +158,7 @@ std::optional<Refusal> PaymentTicket::fail_paid(Outcome outcome, int upstream_st
     beside.closes = true;
     beside.entry = "refund_owed";
   }
-  // If this is not written, the reconciler does it once the lease is over.
+  // If this write fails, the reconciler does it once the lease is over.
   const Step step = engine_.payments.write(payment_, std::move(next), beside, call);
   if (is_owed && step == Step::done) return refund_owed(payment_);
   return work_failed(payment_, upstream_status == 0 ? "the provider did not answer."

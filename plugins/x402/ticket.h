@@ -1,6 +1,6 @@
-// PaymentTicket: a payment that is claimed, and if it is paid before the work collected, while that
-// is done. Its one end writes what became of it before anybody is told. And the answers of this
-// lane that more than one place gives.
+// PaymentTicket: a claimed payment while the work is done; in the flow `upfront` it is collected
+// already. The end of the ticket writes what became of the payment before anybody is told. This
+// file also declares the refusals that several files of this lane use.
 //
 // Owned by the host; used by one thread or fiber at a time.
 #pragma once
@@ -16,18 +16,18 @@
 
 namespace turnpike::x402 {
 
-// After which a caller may try again what is not over.
+// After this time a caller may try again what is not over yet.
 inline constexpr std::uint32_t retry_seconds = 2;
 Refusal refusal(std::string_view code, std::string message, std::uint32_t retry_after_seconds);
 
-// Says nothing of the payment: an earlier call may have collected it.
+// Says nothing about the payment: an earlier call may have collected it.
 Refusal unavailable();
-// Money may have moved. Never a challenge: its reader would pay again (docs/protocols.md, "HTTP
-// headers").
+// Money may have moved. This is never a challenge, since its reader would pay again
+// (docs/protocols.md, "HTTP headers").
 Refusal settlement_unknown();
-// A facilitator would not, and the chain, where one is configured, shows it unused.
+// The facilitator refused, and the chain, where one is configured, shows the payment unused.
 Refusal settlement_failed(const PaymentRecord& record, std::string_view reason);
-// Collected upfront, and the work was not done.
+// The payment was collected upfront, and the work was not done.
 Refusal work_failed(const KnownPayment& payment, std::string_view what);
 Refusal refund_owed(const KnownPayment& payment);
 

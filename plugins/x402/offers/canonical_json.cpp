@@ -9,8 +9,8 @@
 namespace turnpike::x402 {
 namespace {
 
-// Lead bytes in the order of the UTF-16 units that they stand for: the supplementary planes (F0 to
-// F4) are surrogates and so come before U+E000 to U+FFFF (EE, EF).
+// Ranks lead bytes in the order of the UTF-16 units that they stand for. The supplementary planes
+// (F0 to F4) are surrogates in UTF-16 and so come before U+E000 to U+FFFF (EE, EF).
 constexpr int utf16_rank(char c) noexcept {
   const int byte = static_cast<unsigned char>(c);
   return byte >= 0xF0 ? byte - 2 : byte >= 0xEE ? byte + 5 : byte;
@@ -34,7 +34,7 @@ void append_number(std::string& out, double value) {
       std::to_chars(text, text + sizeof text, std::fabs(value), std::chars_format::scientific).ptr;
   const char* const mark = std::find(static_cast<const char*>(text), end, 'e');
   std::string digits(static_cast<const char*>(text), mark);
-  if (digits.size() > 1) digits.erase(1, 1);  // the point
+  if (digits.size() > 1) digits.erase(1, 1);  // remove the point
   int exponent = 0;
   std::from_chars(mark[1] == '+' ? mark + 2 : mark + 1, end, exponent);
   const int count = static_cast<int>(digits.size());

@@ -1,6 +1,6 @@
-// The one text that a JSON value has (RFC 8785): members ordered by the UTF-16 units of their
-// names, numbers as ECMAScript writes them, the fewest escapes. What is signed is written like
-// this. Pure function; safe on any thread.
+// Writes the one canonical text of a JSON value (RFC 8785): members ordered by the UTF-16 units of
+// their names, numbers as in ECMAScript, the fewest escapes. What is signed has this form. Pure
+// function; safe on any thread.
 #pragma once
 
 #include <optional>
@@ -10,8 +10,8 @@
 
 namespace turnpike::x402 {
 
-// Nothing for an absent value and for a number beyond the range of a double. Recurses as deep as
-// the value is, which its reader has bounded.
+// Returns nullopt for an absent value and for a number beyond the range of a double. Recurses as
+// deep as the value is; its reader has bounded that.
 [[nodiscard]] std::optional<std::string> canonical_json(JsonValue value);
 
 }  // namespace turnpike::x402

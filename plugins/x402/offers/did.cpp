@@ -8,7 +8,7 @@
 namespace turnpike::x402 {
 namespace {
 
-// What stands for itself in a did:web name: DID Core's idchar without the percent sign.
+// Whether the text stands for itself in a did:web name: DID Core's idchar without the percent sign.
 bool is_plain(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
@@ -24,7 +24,7 @@ std::string lower(std::string_view text) {
   return lowered;
 }
 
-// Ends rounded outwards: a signature has whole seconds.
+// Rounds the times outwards to the whole seconds of a signature.
 std::string life_members(const PublishedKey& key) {
   std::string members = R"("iat":)" + std::to_string(key.created_ms / 1000);
   if (key.retired_ms) members += R"(,"exp":)" + std::to_string((*key.retired_ms + 999) / 1000);
@@ -129,7 +129,7 @@ Result<KeyOfDocument, std::string> find_key(const JsonText& document, std::strin
     return "the document is of " + (id.empty() ? "nobody" : id) + ", the signature of " + did;
   }
   for (const auto [name, method] : document.root()["verificationMethod"]) {
-    // DID Core section 3.2.2 lets a document shorten its own ids.
+    // DID Core section 3.2.2 allows a document to shorten its own ids.
     const std::string own = method["id"].string();
     if (own != kid && did + own != kid) continue;
     auto key = public_key_of_jwk(method["publicKeyJwk"]);

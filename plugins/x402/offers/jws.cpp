@@ -18,7 +18,7 @@ const std::uint8_t* unsigned_of(std::string_view text) noexcept {
   return reinterpret_cast<const std::uint8_t*>(text.data());
 }
 
-// The static context verifies, parses and serializes; it cannot sign.
+// The static context can verify, parse and serialize, but not sign.
 bool parse_point(const std::array<std::uint8_t, 64>& point, secp256k1_pubkey& parsed) noexcept {
   std::array<std::uint8_t, 65> uncompressed{4};  // SEC 1 section 2.3.3
   std::copy(point.begin(), point.end(), uncompressed.begin() + 1);
@@ -43,7 +43,7 @@ bool verifies_eddsa(const PublicKey& key, std::string_view message, const Signat
                                  signature.size());
 }
 
-// The 32 bytes that are a JWK's member in base64url.
+// Reads the 32 bytes that a JWK's member holds in base64url.
 bool read_coordinate(JsonValue member, std::uint8_t* to) {
   const auto bytes = base64url_decode(member.plain(), 32);
   if (!bytes || bytes->size() != 32) return false;
@@ -152,7 +152,7 @@ std::optional<PrivateKey> PrivateKey::from_secret(Algorithm algorithm, const Sec
 }
 
 std::optional<PrivateKey> PrivateKey::make(Algorithm algorithm, Random& random) {
-  constexpr int draws_max = 8;  // about one in 2^128 is no key of secp256k1
+  constexpr int draws_max = 8;  // about one draw in 2^128 is no key of secp256k1
   std::optional<PrivateKey> key;
   for (int draw = 0; draw < draws_max && !key; ++draw) {
     Secret secret;

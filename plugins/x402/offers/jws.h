@@ -1,9 +1,9 @@
-// Compact JWS (RFC 7515) as the offer-receipt extension has them (docs/protocols.md, "Offers and
-// receipts"): the header is exactly {"alg","kid"}, the payload canonical JSON. Two algorithms, both
-// deterministic: ES256K (RFC 8812: SHA-256, secp256k1, r || s with the low s, nonce by RFC 6979)
-// and EdDSA (RFC 8037, Ed25519).
+// Compact JWS (RFC 7515) as in the offer-receipt extension (docs/protocols.md, "Offers and
+// receipts"): the header is exactly {"alg","kid"}, the payload is canonical JSON. Two algorithms,
+// both deterministic: ES256K (RFC 8812: SHA-256, secp256k1, r || s with the low s, nonce by RFC
+// 6979) and EdDSA (RFC 8037, Ed25519).
 //
-// Values; safe on any Thread. A PrivateKey is wiped when it ends and is never printed.
+// Values; safe on any Thread. A PrivateKey is wiped when it is destroyed and is never printed.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@
 namespace turnpike::x402 {
 
 enum class Algorithm : std::uint8_t { es256k, eddsa };
-// As the header's `alg` names them.
+// The names in the header's `alg`.
 [[nodiscard]] std::string_view name_of(Algorithm algorithm) noexcept;
 [[nodiscard]] std::optional<Algorithm> algorithm_named(std::string_view name) noexcept;
 
@@ -36,8 +36,8 @@ struct PublicKey {
   bool operator==(const PublicKey&) const = default;
 };
 
-// The members that make a JWK (RFC 7517 with RFC 8812 or RFC 8037), without the braces, so that
-// others can be added.
+// The members of a JWK (RFC 7517 with RFC 8812 or RFC 8037) without the braces, so that others can
+// be added.
 [[nodiscard]] std::string jwk_members(const PublicKey& key);
 // The error is a sentence. A point of secp256k1 must lie on the curve.
 [[nodiscard]] Result<PublicKey, std::string> public_key_of_jwk(JsonValue jwk);
@@ -46,10 +46,10 @@ class PrivateKey {
  public:
   using Secret = std::array<std::uint8_t, 32>;  // EdDSA: the seed of RFC 8032
 
-  // `random` also blinds the computations on secp256k1. Nothing when what it draws, several times,
-  // is no key: then it is not random.
+  // `random` also blinds the computations on secp256k1. Returns nullopt if several draws give no
+  // key, because then `random` is not random.
   static std::optional<PrivateKey> make(Algorithm algorithm, Random& random);
-  // Nothing when `secret` is no key of the curve: zero, or not below its order.
+  // Returns nullopt if `secret` is not a key of the curve: zero, or not below its order.
   static std::optional<PrivateKey> from_secret(Algorithm algorithm, const Secret& secret,
                                                Random& random);
   PrivateKey(PrivateKey&&) noexcept;
@@ -57,7 +57,7 @@ class PrivateKey {
   ~PrivateKey();
 
   [[nodiscard]] const PublicKey& public_key() const noexcept;
-  // To be written to the key's file and nowhere else.
+  // May be written only to the key's file.
   [[nodiscard]] const Secret& secret() const noexcept;
   [[nodiscard]] Signature sign(std::string_view message) const;
 
@@ -79,9 +79,9 @@ struct Jws {
 
 [[nodiscard]] std::string sign_jws(const PrivateKey& key, std::string_view kid,
                                    std::string_view payload);
-// Reads, verifies nothing. Members of the header that are not known are ignored, `crit` is refused.
+// Reads but verifies nothing. Ignores unknown members of the header, but refuses `crit`.
 [[nodiscard]] Result<Jws, std::string> parse_jws(std::string_view text);
-// A signature with the high s is refused, so that one payload has one signature.
+// Refuses a signature with the high s, so that one payload has one signature.
 [[nodiscard]] bool verify_jws(const Jws& jws, const PublicKey& key);
 
 }  // namespace turnpike::x402

@@ -27,7 +27,7 @@ namespace {
 constexpr std::string_view key_suffix = ".key";
 constexpr std::string_view aside_suffix = ".tmp";
 
-// What the system refused, and what to do about it.
+// Says what the system refused, and what to do about it.
 std::string failed(const std::string& path, std::string_view what, std::string_view remedy) {
   const int error = errno;
   return path + ": cannot " + std::string(what) + ": " + std::generic_category().message(error) +
@@ -54,7 +54,7 @@ class File {
   int descriptor_;
 };
 
-// The text of a key file, wiped when it ends.
+// The text of a key file, wiped on destruction.
 class KeyText {
  public:
   KeyText() = default;
@@ -64,7 +64,7 @@ class KeyText {
 
   [[nodiscard]] std::string_view view() const noexcept { return {bytes_.data(), size_}; }
 
-  // Room for `size` more bytes. REQUIRES: there is; all that is written has a bound.
+  // Makes room for `size` more bytes. REQUIRES: they fit; everything that is written has a bound.
   char* extend(std::size_t size) noexcept {
     char* const end = bytes_.data() + size_;
     size_ += size;
@@ -74,7 +74,7 @@ class KeyText {
   void append_hex(std::span<const std::uint8_t> bytes) {
     Botan::hex_encode(extend(2 * bytes.size()), bytes.data(), bytes.size(), false);
   }
-  // False: the file cannot be read, or is longer than any key.
+  // Returns false if the file cannot be read or is longer than any key.
   bool read(int file) noexcept {
     while (size_ < bytes_.size()) {
       const ssize_t got = ::read(file, bytes_.data() + size_, bytes_.size() - size_);
@@ -112,10 +112,10 @@ constexpr std::size_t public_bytes(Algorithm algorithm) noexcept {
   return algorithm == Algorithm::es256k ? 64 : 32;
 }
 
-// A key as its file has it.
+// A key as its file holds it.
 struct StoredKey {
   PublishedKey published;
-  std::optional<PrivateKey> private_key;  // nothing: it is retired
+  std::optional<PrivateKey> private_key;  // nullopt: it is retired
 };
 
 void write_text(const StoredKey& key, KeyText& text) {
@@ -136,7 +136,7 @@ void write_text(const StoredKey& key, KeyText& text) {
   text.append("\n");
 }
 
-// The value of the next line, which has to begin with `name`.
+// Takes the next line, which must begin with `name`, and returns its value.
 std::optional<std::string_view> take_line(std::string_view& text, std::string_view name) {
   const std::size_t end = text.find('\n');
   if (end == text.npos || !text.starts_with(name)) return std::nullopt;
@@ -174,7 +174,7 @@ std::optional<StoredKey> read_text(std::string_view text, Random& random) {
   return key;
 }
 
-// offer-<yyyy-mm-dd>-<8 hex>: the day for people, the digest so that no two keys share a name.
+// offer-<yyyy-mm-dd>-<8 hex>: the day is for people, the digest keeps names unique.
 std::string fragment_of(const PublicKey& key, std::int64_t created_ms) {
   const std::chrono::year_month_day day(std::chrono::floor<std::chrono::days>(
       std::chrono::sys_time<std::chrono::milliseconds>(std::chrono::milliseconds(created_ms))));
@@ -186,7 +186,7 @@ std::string fragment_of(const PublicKey& key, std::int64_t created_ms) {
   return name;
 }
 
-// What others may do to a file of ours: nothing. The error says how to mend it.
+// Checks that other users can do nothing with a file of ours. The error says how to mend it.
 std::optional<std::string> exposed(const std::string& path, const struct stat& status,
                                    mode_t mode_max) {
   if (status.st_uid != ::geteuid()) {
@@ -205,7 +205,7 @@ std::optional<std::string> exposed(const std::string& path, const struct stat& s
   return std::nullopt;
 }
 
-// The folder, locked against other processes and rings as long as this lives.
+// The folder, locked against other processes and rings as long as this object lives.
 class Folder {
  public:
   static Result<Folder, std::string> lock(const std::string& path) {
@@ -224,7 +224,8 @@ class Folder {
     return Folder(path, std::move(folder));
   }
 
-  // The newest first. Removes what a crash left aside: it may be a private key.
+  // Returns the keys, newest first. Removes files that a crash left aside, since they may hold a
+  // private key.
   Result<std::vector<StoredKey>, std::string> read(Random& random) const {
     std::vector<std::string> names;
     std::error_code problem;
@@ -252,7 +253,7 @@ class Folder {
     return keys;
   }
 
-  // Whole under its name, durably, or not there at all; replaces what had the name.
+  // Writes the key under its name, whole and durably or not at all. Replaces a file of that name.
   Result<Unit, std::string> write(const StoredKey& key) const {
     const std::string name = key.published.fragment + std::string(key_suffix);
     const std::string aside = "." + name + std::string(aside_suffix);
@@ -308,7 +309,7 @@ class Folder {
 struct KeyRing::Keys {
   const Folder& folder;
   Random& random;
-  std::vector<StoredKey> all;  // the newest first
+  std::vector<StoredKey> all;  // newest first
 
   Result<Unit, std::string> read() {
     auto stored = folder.read(random);
@@ -319,7 +320,7 @@ struct KeyRing::Keys {
 
   [[nodiscard]] bool can_sign() const { return !all.empty() && all.front().private_key; }
 
-  // Writes a new key, which then is the first of all.
+  // Writes a new key, which becomes the first of all.
   Result<Unit, std::string> add(Algorithm algorithm, std::int64_t now_ms) {
     if (!all.empty()) now_ms = std::max(now_ms, all.front().published.created_ms + 1);
     StoredKey key;
@@ -380,7 +381,7 @@ Result<Unit, std::string> KeyRing::update(Algorithm algorithm, When add) {
            ": no key can sign any more; the one in memory does until the next start, "
            "which makes a new one";
   }
-  // The first key is on disk: it signs, whatever becomes of the others' files.
+  // The first key is on disk, so it signs, whatever becomes of the other files.
   auto retired = keys.retire_others();
   install(std::move(keys));
   return retired;

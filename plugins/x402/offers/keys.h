@@ -1,19 +1,21 @@
-// KeyRing: the keys that sign offers and receipts, in a folder of this node (0700), one file a key
-// (0600), never in the database: a person who can change the books must not be able to sign in the
-// service's name. One key signs; when it is rotated it is retired: its private half is deleted, its
-// public half stays listed, since receipts are judged as of their issuedAt.
+// KeyRing: the keys that sign offers and receipts. They are in a folder of this node (0700), one
+// file per key (0600), and never in the database: a person who can change the database must not be
+// able to sign in the service's name. One key signs. When it is rotated it is retired: its private
+// half is deleted, and its public half stays listed, since receipts are judged as of their
+// issuedAt.
 //
-// A file is `<fragment>.key`; the fragment is that of the key's DID URL, offer-<yyyy-mm-dd>-<8
-// hex>:
+// A file is `<fragment>.key`. The fragment is that of the key's DID URL, in the form
+// offer-<yyyy-mm-dd>-<8 hex>:
 //
 //   alg: ES256K                    alg: ES256K
 //   created: 1795300000000         created: 1795300000000
 //   private: <64 hex>              retired: 1795400000000
 //                                  public: <64 bytes in hex; EdDSA: 32>
 //
-// with times in ms since 1970. Written aside and renamed, so a file is whole or not there; a lock
-// on the folder lets processes take turns. A crash within a rotation leaves two keys that could
-// sign: the newer one does, and the next process that opens the folder retires the other.
+// Times are in ms since 1970. A file is written under another name and renamed, so it is whole or
+// not there. A lock on the folder lets processes take turns. A crash within a rotation leaves two
+// keys that could sign: the newer one does, and the next process that opens the folder retires the
+// other.
 //
 // Safe on any thread; open(), rotate() and refresh() read and write files, the others do not.
 #pragma once
@@ -32,12 +34,12 @@
 
 namespace turnpike::x402 {
 
-// What everybody may know of a key.
+// What everybody may know about a key.
 struct PublishedKey {
   std::string fragment;
   PublicKey key;
   std::int64_t created_ms = 0;
-  std::optional<std::int64_t> retired_ms;  // nothing: it signs
+  std::optional<std::int64_t> retired_ms;  // nullopt: it signs
 
   bool operator==(const PublishedKey&) const = default;
 };
@@ -51,34 +53,35 @@ struct SigningKey {
 
 class KeyRing {
  public:
-  // Makes the folder and, where no key can sign, one of the algorithm `first`. Errors are sentences
-  // that name the file and the remedy. `random` and `clock` outlive the ring.
+  // Makes the folder and, if no key in it can sign, a key of the algorithm `first`. Errors are
+  // sentences that name the file and the remedy. `random` and `clock` outlive the ring.
   static Result<std::unique_ptr<KeyRing>, std::string> open(std::string folder, Random& random,
                                                             const Clock& clock,
                                                             Algorithm first = Algorithm::es256k);
   ~KeyRing();
 
   [[nodiscard]] std::shared_ptr<const SigningKey> active() const;
-  // All keys of this folder, the newest first.
+  // All keys of this folder, newest first.
   [[nodiscard]] std::vector<PublishedKey> published() const;
 
-  // A new key signs from now on. Offers and receipts of the old one stay valid.
+  // Makes a new key, which signs from now on. Offers and receipts of the old one stay valid.
   Result<Unit, std::string> rotate(Algorithm algorithm);
-  // Takes in what another process did to the folder. On an error all stays as it was.
+  // Takes in what another process did to the folder. After an error everything is as it was, unless
+  // only the file of an old key could not be written.
   Result<Unit, std::string> refresh();
 
  private:
   struct Keys;
   enum class When { always, none_can_sign, never };
   KeyRing(std::string folder, Random& random, const Clock& clock);
-  // Reads the folder, makes a key where one is wanted, retires all but the newest.
+  // Reads the folder, makes a key if `add` says so, and retires all but the newest.
   Result<Unit, std::string> update(Algorithm algorithm, When add);
   void install(Keys keys);
 
   const std::string folder_;
   Random& random_;
   const Clock& clock_;
-  mutable std::mutex mutex_;  // of the two below; held for copies alone
+  mutable std::mutex mutex_;  // guards the two below; held only to copy
   std::shared_ptr<const SigningKey> active_;
   std::vector<PublishedKey> published_;
 };

@@ -7,8 +7,8 @@
 namespace turnpike::x402 {
 namespace {
 
-// Writes the members of a payload; the caller names them in the order of RFC 8785, which for plain
-// ASCII names is that of their bytes.
+// Writes the members of a payload. The caller names them in the order of RFC 8785, which for plain
+// ASCII names is byte order.
 class Payload {
  public:
   Payload& text(std::string_view name, std::string_view value) {
@@ -39,13 +39,13 @@ class Payload {
   std::string text_;
 };
 
-// A text that must be there.
+// A required text.
 struct TextMember {
   std::string_view name;
   std::string& to;
 };
 
-// Takes the texts; what is wrong, else.
+// Reads the required texts. Returns what is wrong, or nullopt.
 std::optional<std::string> read_texts(JsonValue payload, std::string_view what,
                                       std::initializer_list<TextMember> members) {
   if (payload["version"].natural() != 1u) {
@@ -60,7 +60,7 @@ std::optional<std::string> read_texts(JsonValue payload, std::string_view what,
   return std::nullopt;
 }
 
-// Seconds since 1970; nothing when it is something else.
+// Reads seconds since 1970; nullopt for anything else.
 std::optional<std::int64_t> read_seconds(JsonValue member) {
   const auto seconds = member.natural();
   if (!seconds || *seconds > std::uint64_t{std::numeric_limits<std::int64_t>::max()}) {
@@ -142,8 +142,8 @@ std::string sign_receipt(const Receipt& receipt, const PrivateKey& key, std::str
   return sign_jws(key, kid, canonical_payload(receipt));
 }
 
-// The schemas say no more than what a reader relies on: readers verify signatures, not schemas, and
-// the whole challenge has to fit the header buffers of common proxies.
+// The schemas say only what a reader relies on: readers verify signatures, not schemas, and the
+// whole challenge has to fit the header buffers of common proxies.
 std::string offers_extension(std::span<const std::string> jws) {
   std::string json = R"({"info":{"offers":[)";
   for (std::size_t at = 0; at < jws.size(); ++at) {

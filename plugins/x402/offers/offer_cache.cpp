@@ -6,7 +6,7 @@
 namespace turnpike::x402 {
 namespace {
 
-// Threads are numbered as they come, over all caches.
+// Threads are numbered in the order of their first call, over all caches.
 constinit std::atomic<std::size_t> threads_so_far = 0;
 
 std::size_t number_of_this_thread() noexcept {
@@ -16,7 +16,7 @@ std::size_t number_of_this_thread() noexcept {
   return number;
 }
 
-// The nodes of list and index, and the allocator's share.
+// The nodes of the list and the index, and the allocator's share.
 constexpr std::size_t entry_overhead_bytes = 256;
 
 }  // namespace
@@ -26,8 +26,8 @@ std::size_t OfferCache::Entry::bytes() const noexcept {
 }
 
 std::size_t OfferCache::KeyHash::operator()(const Key& key) const noexcept {
-  // Operation and terms are ours, few and constant: only path and query need a good hash. Callers
-  // who find colliding ones make a chain no longer than a part has entries.
+  // Operation and terms are ours, few and constant, so only path and query need a good hash.
+  // Callers who find collisions make a chain no longer than a part has entries.
   const std::hash<std::string_view> hash;
   return hash(key.path) * 31 + hash(key.query) + (key.terms ^ key.operation);
 }

@@ -1,14 +1,13 @@
-// OfferCache: signed offers, so that a challenge costs a look-up and not a signature. Windows of
-// time are aligned to 1970, so all nodes and threads sign the same terms: an offer that is given in
-// a window of W seconds is valid until the end of the next one, so for between W and 2 W from now
-// on.
+// OfferCache: keeps signed offers, so that a challenge costs a look-up and not a signature. Windows
+// of time are aligned to 1970, so that all nodes and threads sign the same terms. An offer given in
+// a window of W seconds is valid until the end of the next window, that is, for W to 2 W seconds.
 //
-// Bounded in bytes, whatever paths callers make up: the least recently used goes first, and making
-// room takes as many steps as were put in. One more look-up of an unknown path costs the caller's
-// signature and nothing that grows.
+// Bounded in bytes, whatever paths callers make up: the least recently used entry goes first, and
+// making room takes as many steps as entries were put in. A look-up of an unknown path costs one
+// signature and lets nothing grow.
 //
-// Safe on any thread. Threads have their own parts as long as there are parts enough, so the lock
-// of a part is theirs alone; nothing suspends under it.
+// Safe on any thread. While there are enough parts, each thread has a part of its own, so that
+// nobody else takes the lock of that part. Nothing suspends under a lock.
 #pragma once
 
 #include <cstddef>
@@ -30,16 +29,16 @@ class OfferCache {
   using Text = std::shared_ptr<const std::string>;
 
   struct Key {
-    std::uint32_t operation = 0;  // in its generation; give `terms` what else tells offers apart
-    std::uint64_t terms = 0;      // of a digest of prices, pay-to addresses, the signing key
+    std::uint32_t operation = 0;  // in its generation; `terms` has what else tells offers apart
+    std::uint64_t terms = 0;      // a digest of prices, pay-to addresses, the signing key
     std::string_view path;
     std::string_view query = {};
 
     bool operator==(const Key&) const = default;
   };
 
-  // `bytes_max` of texts, paths and queries together, over `parts` parts (REQUIRES: at least one;
-  // as many as threads call).
+  // `bytes_max` bounds texts, paths and queries together, over `parts` parts. REQUIRES: at least
+  // one part; it should be as many as threads call.
   OfferCache(std::uint32_t window_s, std::size_t bytes_max, std::size_t parts);
   ~OfferCache();
 
@@ -47,8 +46,8 @@ class OfferCache {
     return (now_s / window_s_ + 2) * window_s_;
   }
 
-  // The text that `sign(valid_until_s)` gave, now or earlier in this window. It runs on this
-  // thread, with no lock held; what two threads miss at once both sign. A hit allocates nothing.
+  // Returns what `sign(valid_until_s)` returned, now or earlier in this window. `sign` runs on this
+  // thread with no lock held; two threads that miss at once both sign. A hit allocates nothing.
   template <class Sign>
   Text get(const Key& key, std::int64_t now_s, Sign&& sign) {
     const std::int64_t until_s = valid_until_s(now_s);
@@ -61,8 +60,8 @@ class OfferCache {
 
  private:
   struct Entry {
-    Key key;             // its path and query look into `target`
-    std::string target;  // one behind the other
+    Key key;             // its path and query point into `target`
+    std::string target;  // the path, then the query
     std::int64_t valid_until_s;
     Text text;
 
@@ -85,7 +84,7 @@ class OfferCache {
     mutable std::mutex mutex_;
     const std::size_t bytes_max_;
     std::size_t bytes_ = 0;
-    std::list<Entry> entries_;  // the most recently used first
+    std::list<Entry> entries_;  // most recently used first
     std::unordered_map<Key, std::list<Entry>::iterator, KeyHash> index_;
   };
 

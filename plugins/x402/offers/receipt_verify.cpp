@@ -23,7 +23,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(blanks) + 1 - begin);
 }
 
-// Where signatures stand, with the unsigned settlement response around them, if there is one.
+// The signatures in the input, and the unsigned JSON around them, if there is any.
 struct Input {
   std::optional<JsonText> json;
   std::vector<std::string> signatures;
@@ -90,7 +90,7 @@ struct Authority {
   bool operator==(const Authority&) const = default;
 };
 
-// Nothing where the text is no plain host[:port].
+// Returns nullopt unless the text is a plain host[:port].
 std::optional<Authority> read_authority(std::string_view text, std::uint64_t default_port) {
   const std::size_t colon = std::min(text.find(':'), text.size());
   Authority authority{std::string(text.substr(0, colon)), default_port};
@@ -109,7 +109,7 @@ std::optional<Authority> read_authority(std::string_view text, std::uint64_t def
   return authority;
 }
 
-// Is the key's DID the name of the host that the URL names?
+// Whether the key's DID names the host that the URL names.
 bool is_did_of_host(std::string_view kid, std::string_view url) {
   constexpr std::string_view method = "did:web:";
   const bool is_https = url.starts_with("https://");
@@ -161,7 +161,7 @@ void judge_key(const KeyOfDocument& key, Statement& statement) {
   }
 }
 
-// The settlement response is not signed; it should say what its receipt says.
+// The settlement response is not signed, but it should say what its receipt says.
 void compare_envelope(JsonValue envelope, Statement& statement) {
   const auto* receipt = std::get_if<Receipt>(&statement.content);
   if (!receipt) return;

@@ -12,13 +12,13 @@ namespace {
 
 constexpr std::string_view version_tag = "turnpike-binding/2";
 
-// With its length before it, no part can pass for the end of another and the beginning of the next.
+// Writes the length first, so that two different lists of parts never give the same text.
 void append_sized(std::string& out, std::string_view part) {
   out += bytes_of(word_of(part.size())).substr(24);
   out += part;
 }
 
-// All that is bound but the entry, which comes last.
+// Everything that is bound except the entry, which comes last.
 std::string bound_text(const BoundRequest& request, std::uint64_t expires_s,
                        std::string_view nonce) {
   std::string text;

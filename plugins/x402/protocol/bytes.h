@@ -1,5 +1,5 @@
-// Bytes as this lane passes them: views of chars, and two fixed sizes that chains and digests have.
-// Value types, pure functions; safe on any thread.
+// How this lane passes bytes: as views of chars, and in two fixed sizes that chains and digests
+// use. Value types, pure functions; safe on any thread.
 #pragma once
 
 #include <array>

@@ -11,7 +11,7 @@ const std::uint8_t* octets(std::string_view text) noexcept {
   return reinterpret_cast<const std::uint8_t*>(text.data());
 }
 
-// `computation` is ready for the next one afterwards.
+// Leaves `computation` ready for the next use.
 Word finish(Botan::Buffered_Computation& computation,
             std::initializer_list<std::string_view> parts) {
   for (const std::string_view part : parts) computation.update(octets(part), part.size());
@@ -36,7 +36,7 @@ Word hmac_sha256(std::string_view key, std::initializer_list<std::string_view> p
   thread_local const auto mac = Botan::MessageAuthenticationCode::create_or_throw("HMAC(SHA-256)");
   mac->set_key(octets(key), key.size());
   const Word digest = finish(*mac, parts);
-  mac->clear();  // the key does not stay behind
+  mac->clear();  // leave no key behind
   return digest;
 }
 

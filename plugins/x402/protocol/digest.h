@@ -1,7 +1,7 @@
-// The digests of the protocol, by Botan: SHA-256 (FIPS 180-4), HMAC-SHA-256 (RFC 2104) and
-// Keccak-256 as Ethereum has it, which is not SHA3-256: the padding differs (Yellow Paper, appendix
-// on Keccak). Each thread keeps its hash objects, since making one costs more than hashing with it.
-// Safe on any thread and fiber: nothing suspends in between.
+// The hash functions of the protocol, computed by Botan: SHA-256 (FIPS 180-4), HMAC-SHA-256 (RFC
+// 2104) and Ethereum's Keccak-256. Keccak-256 is not SHA3-256: the padding differs (Yellow Paper,
+// appendix on Keccak). Each thread keeps its hash objects, since making one costs more than hashing
+// with it. Safe on any thread and fiber: nothing suspends during a computation.
 #pragma once
 
 #include <initializer_list>
@@ -11,7 +11,7 @@
 
 namespace turnpike::x402 {
 
-// Over the parts as if they were one text.
+// Hash the concatenation of the parts.
 Word sha256(std::initializer_list<std::string_view> parts);
 Word keccak256(std::initializer_list<std::string_view> parts);
 Word hmac_sha256(std::string_view key, std::initializer_list<std::string_view> parts);
@@ -19,7 +19,7 @@ Word hmac_sha256(std::string_view key, std::initializer_list<std::string_view> p
 inline Word sha256(std::string_view text) { return sha256({text}); }
 inline Word keccak256(std::string_view text) { return keccak256({text}); }
 
-// In a time that depends on the lengths alone.
+// The running time depends on the lengths alone.
 bool equal_in_constant_time(std::string_view left, std::string_view right) noexcept;
 
 }  // namespace turnpike::x402

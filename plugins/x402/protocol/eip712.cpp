@@ -46,7 +46,7 @@ Word token_domain_separator(const TokenDomain& domain, std::uint64_t chain_id,
                     word_of(token));
 }
 
-// Without a version, as the contract was deployed.
+// Permit2's domain has no version, as the contract was deployed.
 Word permit2_domain_separator(std::uint64_t chain_id) {
   static const Word type_hash =
       keccak256("EIP712Domain(string name,uint256 chainId,address verifyingContract)");
@@ -63,7 +63,7 @@ Word digest_of(const Eip3009Payment& payment, const Word& domain_separator) {
                  payment.valid_after, payment.valid_before, payment.nonce));
 }
 
-// `from` is not part of what is signed: Permit2 takes it from the call and compares the signer.
+// `from` is not signed: Permit2 takes it from the call and compares it with the signer.
 Word digest_of(const Permit2Payment& payment, const Word& domain_separator) {
   static const Word permission_type = keccak256("TokenPermissions(address token,uint256 amount)");
   static const Word witness_type = keccak256("Witness(address to,uint256 validAfter)");

@@ -65,7 +65,7 @@ std::optional<std::string> decode64(std::string_view text, const Digits& digits,
   if (text.size() % 4 == 1 || bytes > bytes_max) return std::nullopt;
   std::string out(bytes, '\0');
   std::size_t at = 0;
-  std::uint8_t seen = 0;  // collects the bits above 63 that only no_digit has
+  std::uint8_t seen = 0;  // collects the bits above 63, which only no_digit has
   for (; text.size() >= 4; text.remove_prefix(4)) {
     const std::uint32_t a = value_of(digits, text[0]), b = value_of(digits, text[1]),
                         c = value_of(digits, text[2]), d = value_of(digits, text[3]);
@@ -91,8 +91,8 @@ std::optional<std::string> decode64(std::string_view text, const Digits& digits,
   return out;
 }
 
-// A number in an array of 32-bit limbs, most significant first: number * factor + carry. What runs
-// over the top is returned.
+// Sets `number`, an array of 32-bit limbs with the most significant first, to number * factor +
+// carry. Returns the overflow.
 std::uint32_t multiply_add(std::span<std::uint32_t> number, std::uint32_t factor,
                            std::uint32_t carry) noexcept {
   for (auto limb = number.rbegin(); limb != number.rend(); ++limb) {

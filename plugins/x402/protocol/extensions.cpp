@@ -8,8 +8,7 @@
 namespace turnpike::x402 {
 namespace {
 
-// Members of `info` that differ from challenge to challenge, so that an echo may be of an older
-// one.
+// Members of `info` that differ from challenge to challenge, so an echo may come from an older one.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 4> passing_members{{
     {"offer-receipt", "offers"},
     {"sign-in-with-x", "nonce"},
@@ -30,7 +29,7 @@ bool contains(JsonValue echo, JsonValue offered) {
          });
 }
 
-// builder-code's service codes: callers may append theirs, up to ten in all.
+// For builder-code's service codes: callers may append their own, up to ten in all.
 bool extends(JsonValue echo, JsonValue offered) {
   constexpr std::ptrdiff_t codes_max = 10;
   return echo.is(JsonKind::array) && std::distance(echo.begin(), echo.end()) <= codes_max &&
@@ -44,7 +43,7 @@ bool echoes_one(std::string_view name, JsonValue echo, JsonValue offered) {
   if (!echo.is(JsonKind::object)) return false;
   const bool is_builder_code = name == "builder-code";
   if (is_builder_code) {
-    // The app's code is ours to give; the list of services may be theirs alone.
+    // Only we may give the app's code; the list of services may be the caller's alone.
     if (offered["a"].is_missing() && !echo["a"].is_missing()) return false;
     if (!echo["s"].is_missing() && !extends(echo["s"], offered["s"])) return false;
   }

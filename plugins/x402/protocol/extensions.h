@@ -1,6 +1,6 @@
-// Echo of a challenge's extensions (docs/protocols.md, "Matching a payment to its offer"): what a
-// caller sends back of an extension that we offered must contain our `info`; it may add, never
-// change. Immutable values; safe on any thread.
+// Checks the echo of a challenge's extensions (docs/protocols.md, "Matching a payment to its
+// offer"). If a caller sends back an extension that we offered, it must contain our `info`: the
+// caller may add members but not change ours. Immutable values; safe on any thread.
 #pragma once
 
 #include <span>
@@ -16,8 +16,8 @@ struct OfferedExtension {
   JsonText info;
 };
 
-// False: refuse with extension_echo_mismatch. Extensions that were not offered, or not sent back,
-// do not matter.
+// Returns false if the payment is to be refused with extension_echo_mismatch. Ignores extensions
+// that were not offered or not sent back.
 bool echoes(const PaymentPayload& payload, std::span<const OfferedExtension> offered);
 
 }  // namespace turnpike::x402

@@ -43,7 +43,7 @@ void append_utf8(std::string& out, std::uint32_t point) {
   }
 }
 
-// The content of a string that the reader has let pass, without its quotes.
+// Returns the content of a string that the reader has accepted; `text` lacks the quotes.
 std::string unescape(std::string_view text) {
   std::string out;
   out.reserve(text.size());
@@ -71,7 +71,8 @@ std::string unescape(std::string_view text) {
   return out;
 }
 
-// Bytes of the well-formed UTF-8 sequence that `text` begins with (RFC 3629 section 4); 0: none.
+// Returns the length of the well-formed UTF-8 sequence that `text` begins with (RFC 3629 section
+// 4), or 0 if there is none.
 std::size_t utf8_sequence(std::string_view text) noexcept {
   const auto byte = [&](std::size_t at) {
     return at < text.size() ? static_cast<unsigned char>(text[at]) : 0U;
@@ -98,7 +99,7 @@ std::size_t utf8_sequence(std::string_view text) noexcept {
   return 0;
 }
 
-// Bytes of a string that may stand as they are and cannot end it.
+// ASCII bytes that may stand unescaped in a string and do not end it.
 constexpr auto ordinary_bytes = [] {
   std::array<bool, 256> ordinary{};
   for (int byte = 0x20; byte < 0x80; ++byte) ordinary[byte] = byte != '"' && byte != '\\';
@@ -107,8 +108,8 @@ constexpr auto ordinary_bytes = [] {
 
 }  // namespace
 
-// Recursive descent over the text; what was read is written back without blanks, never past the
-// place that is read.
+// A recursive-descent reader. It writes what it has read back without whitespace; the write
+// position never passes the read position.
 class JsonReader {
  public:
   JsonReader(JsonText& json, const JsonLimits& limits) : json_(json), limits_(limits) {}
@@ -141,7 +142,7 @@ class JsonReader {
     while (peek() == ' ' || peek() == '\t' || peek() == '\n' || peek() == '\r') ++read_;
   }
 
-  // Writes what lies before `end` and is not written yet.
+  // Copies the text from the read position up to `end` to the write position.
   void take(std::size_t end) noexcept {
     char* const text = json_.text_.data();
     if (read_ != write_) std::copy(text + read_, text + end, text + write_);
@@ -149,7 +150,7 @@ class JsonReader {
     read_ = end;
   }
 
-  // Takes `c` if it comes next.
+  // Skips whitespace and takes `c` if it comes next.
   bool take_char(char c) noexcept {
     skip_blanks();
     if (peek() != c) return false;
@@ -157,7 +158,7 @@ class JsonReader {
     return true;
   }
 
-  // Room for one more value, which begins here; its index.
+  // Adds a value that begins here and returns its index, or nullopt beyond the limit.
   std::optional<std::uint32_t> open(JsonKind kind) {
     if (json_.nodes_.size() == limits_.values) {
       fault_ = JsonFault::too_many;
@@ -210,7 +211,7 @@ class JsonReader {
     return true;
   }
 
-  // The name of a member of `object`, with its colon.
+  // Reads the name of a member of `object` and its colon.
   bool name(std::uint32_t object, std::size_t members_before) {
     if (members_before == limits_.members) return fail(JsonFault::too_many);
     skip_blanks();
@@ -256,7 +257,8 @@ class JsonReader {
     return true;
   }
 
-  // Bytes of the escape that `text` begins with; a pair of surrogates is one. 0: none.
+  // Returns the length of the escape that `text` begins with, or 0 if there is none. A surrogate
+  // pair is one escape.
   static std::size_t escape_sequence(std::string_view text) noexcept {
     if (text.size() < 2) return 0;
     constexpr std::string_view short_forms = "\"\\/bfnrt";
@@ -319,7 +321,7 @@ Result<JsonText, JsonFault> JsonText::parse(std::string text, const JsonLimits& 
   JsonText json;
   json.text_ = std::move(text);
   if (json.text_.size() > std::numeric_limits<std::uint32_t>::max()) return JsonFault::too_many;
-  // A value takes some twenty bytes in what clients send.
+  // In what clients send, a value takes about twenty bytes.
   json.nodes_.reserve(std::min(limits.values, json.text_.size() / 16 + 8));
   if (const auto fault = JsonReader(json, limits).read()) return *fault;
   return json;
@@ -369,7 +371,7 @@ std::optional<double> JsonValue::number() const noexcept {
   const std::string_view digits = text();
   const auto result = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (result.ec == std::errc::result_out_of_range) {
-    // Too large or too small: from_chars does not say which.
+    // from_chars does not say whether the value is too large or too small.
     const bool is_small = digits.find("e-") != digits.npos || digits.find("E-") != digits.npos;
     value = is_small ? 0 : std::numeric_limits<double>::infinity();
     if (digits[0] == '-') value = -value;

@@ -14,7 +14,7 @@ constexpr std::string_view send_address =
 constexpr std::string_view send_number = "send decimal digits in a string, such as \"10000\"";
 constexpr std::string_view echo_entry = "echo an entry of the challenge's accepts unchanged";
 
-// Reads members and keeps the first fault; what is read after one does not matter.
+// Reads members and keeps the first fault. What is read after a fault is not used.
 class Fields {
  public:
   void fail(std::string_view where, std::string_view what, std::string_view fix) {
@@ -22,7 +22,7 @@ class Fields {
   }
   [[nodiscard]] const std::optional<Malformed>& fault() const noexcept { return fault_; }
 
-  // Missing members are allowed where it is said so; they give an absent value.
+  // A missing member is a fault unless `may_be_missing` is set. Returns an absent value for it.
   JsonValue object(JsonValue value, std::string_view where, bool may_be_missing = false) {
     if (value.is(JsonKind::object)) return value;
     if (value.is_missing() && may_be_missing) return {};
@@ -156,9 +156,10 @@ Permit2Payment read_permit2(JsonValue payload, Fields& fields) {
   };
 }
 
-// Where the message of a signed transaction begins: after the number of signatures and the
-// signatures, which are as many as the message's header requires. Nothing: it is none.
-// https://solana.com/docs/core/transactions: legacy messages and version 0.
+// Finds where the message of a signed transaction begins: after the number of signatures and the
+// signatures, which are as many as the message's header requires. Returns nullopt if the text is
+// not a transaction. Accepts legacy messages and version 0
+// (https://solana.com/docs/core/transactions).
 std::optional<std::size_t> find_message(std::string_view transaction) noexcept {
   constexpr std::size_t signature_bytes = 64;
   const auto byte = [&](std::size_t at) -> unsigned {
@@ -188,7 +189,7 @@ SolanaPayment read_solana(JsonValue payload, Fields& fields) {
   return {std::move(transaction), begin.value_or(0), digest};
 }
 
-// Empty for an unknown payload. The members tell the method of transfer.
+// The members tell the transfer method. Returns nullopt for an unknown payload.
 std::optional<AnyPayment> read_payload(JsonValue payload, Fields& fields) {
   const bool is_eip3009 = !payload["authorization"].is_missing();
   const bool is_permit2 = !payload["permit2Authorization"].is_missing();
@@ -223,7 +224,7 @@ std::string lower(std::string text) {
   return text;
 }
 
-// A canonical text of parts: a JSON list, since parts of the caller's may hold any character.
+// Hashes the parts as a JSON list, which is unambiguous: the caller's parts may hold any character.
 Word key_of(std::initializer_list<std::string_view> parts) {
   std::string text;
   text.reserve(256);
@@ -239,7 +240,7 @@ Word key_of(std::initializer_list<std::string_view> parts) {
 Word PaymentPayload::sha256() const { return x402::sha256(text()); }
 
 std::string Malformed::sentence() const {
-  // Over MCP no header brings it.
+  // Do not say "header": over MCP there is none.
   std::string text = "The payment";
   if (!where.empty()) text.append("'s ").append(where);
   return text.append(" ").append(what).append("; ").append(fix).append(".");

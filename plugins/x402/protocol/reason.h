@@ -1,7 +1,7 @@
-// Why a payment that could be read is refused: a closed set. Each name is the code that the caller
-// is told (`error` of the challenge that answers 402), as facilitators and clients of the reference
-// implementation know it (docs/protocols.md, "Facilitators"); codes that begin with `turnpike_` are
-// ours.
+// The closed set of reasons to refuse a payment that could be read. Each name is the code that the
+// caller is told (`error` of the 402 challenge). The codes are those of the reference
+// implementation's facilitators and clients (docs/protocols.md, "Facilitators"); codes that begin
+// with `turnpike_` are ours.
 #pragma once
 
 #include <cstdint>

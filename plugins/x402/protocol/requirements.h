@@ -15,7 +15,7 @@
 
 namespace turnpike::x402 {
 
-// What `extra` may hold; an empty text is a member that is not there.
+// The members that `extra` may hold. An empty text means that the member is absent.
 struct Extra {
   std::string asset_transfer_method;  // empty: "eip3009"
   std::string fee_payer;              // Solana: the facilitator's account
@@ -27,7 +27,7 @@ struct Extra {
   bool operator==(const Extra&) const = default;
 };
 
-// Its members with their JSON names, in the order of canonical JSON.
+// The members of Extra with their JSON names, in the order of canonical JSON.
 inline constexpr std::array<std::pair<std::string_view, std::string Extra::*>, 6> extra_members{{
     {"assetTransferMethod", &Extra::asset_transfer_method},
     {"feePayer", &Extra::fee_payer},
@@ -49,21 +49,21 @@ struct PaymentRequirements {
   bool operator==(const PaymentRequirements&) const = default;
 };
 
-// Canonical JSON (RFC 8785), for challenges, for facilitators and for the MAC alike.
+// Canonical JSON (RFC 8785), used for challenges, for facilitators and for the MAC.
 std::string canonical_json(const PaymentRequirements& requirements);
 
-// Whether `accepted` is what was offered (docs/protocols.md, "Matching a payment to its offer"):
-// strings byte for byte; in `extra` the caller may have added members.
+// Whether `accepted` is what was offered (docs/protocols.md, "Matching a payment to its offer").
+// Strings must be equal byte for byte; the caller may have added members to `extra`.
 bool is_accepted(const PaymentRequirements& offered, const PaymentRequirements& accepted) noexcept;
 
 struct PaymentPayload;
 
-// Which of the entries the payment accepted; none, also when it has other members than ours outside
-// `extra`.
+// Returns the index of the entry that the payment accepted. Returns nullopt if there is none, or if
+// `accepted` has members outside `extra` that we do not know.
 std::optional<std::size_t> find_accepted(std::span<const PaymentRequirements> offered,
                                          const PaymentPayload& payload);
 
-// "eip155:8453" -> 8453; nothing for networks of other kinds.
+// "eip155:8453" -> 8453; nullopt for networks of other kinds.
 std::optional<std::uint64_t> evm_chain_id(std::string_view network) noexcept;
 bool is_solana(std::string_view network) noexcept;
 
@@ -80,17 +80,18 @@ struct KnownAsset {
   std::uint8_t decimals;
 };
 
-// USDC where clients know it (docs/protocols.md, "USDC"). Its domain's name differs from chain to
-// chain, and a wrong one is the most frequent cause of signatures that no token takes.
+// The USDC deployments that clients know (docs/protocols.md, "USDC"). The name in the EIP-712
+// domain differs from chain to chain, and a wrong one is the most frequent cause of signatures that
+// no token accepts.
 std::span<const KnownAsset> known_assets() noexcept;
 
-// Nothing: we do not know it. Letter case of EVM addresses does not matter.
+// Returns null for an unknown asset. The letter case of EVM addresses does not matter.
 const KnownAsset* known_asset(std::string_view network, std::string_view asset) noexcept;
 
-// A network whose tokens anybody gets for nothing.
+// True for a test network, whose tokens cost nothing.
 bool is_test_network(std::string_view network) noexcept;
 
-// What `extra` must say for this asset; nothing when we do not know it.
+// What `extra` must say for this asset; nullopt for an unknown asset.
 std::optional<TokenDomain> expected_domain(std::string_view network,
                                            std::string_view asset) noexcept;
 

@@ -10,7 +10,7 @@
 namespace turnpike::x402 {
 namespace {
 
-// Of the uncompressed point without its tag (Yellow Paper, appendix F).
+// Hashes the uncompressed point without its tag byte (Yellow Paper, appendix F).
 Address address_of(const secp256k1_pubkey& key) {
   std::array<std::uint8_t, 65> point;
   std::size_t bytes = point.size();

@@ -17,7 +17,7 @@ struct Window {
     const std::uint64_t end_s = saturated_uint64(valid_before);
     return end_s >= now_s && end_s - now_s >= std::max(needed_s, settlement_margin_s);
   }
-  // Tokens want block.timestamp > validAfter.
+  // Tokens require block.timestamp > validAfter.
   [[nodiscard]] bool has_begun(const Word& valid_after) const noexcept {
     return saturated_uint64(valid_after) < now_s;
   }
@@ -28,7 +28,8 @@ bool is_address(const Address& address, std::string_view text) noexcept {
   return hex_decode_exactly(text, other) && address == other;
 }
 
-// How much the signature proves; nothing: it is the payer's own, but spelled as no token takes it.
+// Says how much the signature proves. Returns nullopt if the payer signed, but in a spelling that
+// no token accepts.
 std::optional<Proof> prove(const Word& digest, std::string_view signature, const Address& payer) {
   const auto signer = recover_signer(digest, signature);
   if (!signer || signer->address != payer) return Proof::needs_facilitator;

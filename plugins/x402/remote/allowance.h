@@ -1,6 +1,6 @@
-// Allowance: how many questions that come to nothing anybody may cause in a minute. A question
-// takes one before it is asked and gives it back when it was worth it, so those who ask in good
-// faith are limited by what they have under way alone. It fills up evenly again.
+// Allowance: limits how many fruitless questions anybody may cause per minute. A question takes one
+// unit before it is asked and gives it back if it was worth asking, so callers in good faith are
+// limited only by the questions that they have under way. The allowance refills evenly.
 //
 // Any Thread; a short lock.
 #pragma once
@@ -17,7 +17,7 @@ class Allowance {
  public:
   explicit Allowance(std::uint32_t per_minute) noexcept : most_(per_minute), left_(per_minute) {}
 
-  // False: there is none left now.
+  // Returns false if none is left now.
   bool take(std::int64_t now_ns) noexcept {
     const std::lock_guard lock(mutex_);
     constexpr double minute_ns = 60e9;

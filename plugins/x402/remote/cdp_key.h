@@ -1,6 +1,6 @@
-// CdpKey: an API key of Coinbase's facilitator, which wants of each request a token of its own: a
-// JWT by Ed25519 that names the key, the method, the host and the path and is good for two minutes
-// (docs/protocols.md, "Facilitators"; byte for byte what @coinbase/cdp-sdk 1.57 makes).
+// CdpKey: an API key of Coinbase's facilitator, which requires a token for each request: an Ed25519
+// JWT that names the key, the method, the host and the path and is valid for two minutes
+// (docs/protocols.md, "Facilitators"). It is byte for byte what @coinbase/cdp-sdk 1.57 makes.
 //
 // Immutable; any Thread.
 #pragma once
@@ -18,12 +18,13 @@ namespace turnpike::x402 {
 
 class CdpKey {
  public:
-  // The map `cdp_key`: {id: ..., secret: {secret: {env: NAME}}}, the secret being the base64 of
-  // seed and public key as Coinbase gives it out. Null when it is not available.
+  // Reads the map `cdp_key`: {id: ..., secret: {secret: {env: NAME}}}. The secret is the base64 of
+  // seed and public key, as Coinbase gives it out. Returns null if the id or the secret is not
+  // available.
   static Result<std::shared_ptr<const CdpKey>> read(const Settings& settings);
   ~CdpKey();
 
-  // "Bearer ..." for one request. `url`: without a query.
+  // Returns "Bearer ..." for one request. `url` has no query.
   [[nodiscard]] std::string bearer(std::string_view method, std::string_view url,
                                    std::int64_t now_s, Random& random) const;
 

@@ -17,12 +17,12 @@ namespace turnpike::x402 {
 namespace {
 
 constexpr std::uint64_t rpc_reply_bytes_max = 1024 * 1024;  // a block names its transactions
-constexpr int requests_max = 96;                            // of one inquiry
+constexpr int requests_max = 96;                            // per inquiry
 constexpr std::uint64_t first_step_blocks = 64;
 constexpr std::size_t chains_max = 64;
 
 // OP Mainnet, Unichain, World Chain, Base, Arbitrum One, Arbitrum Nova, Celo, Linea and testnets;
-// and Avalanche and Sei, whose blocks are final at once.
+// also Avalanche and Sei, whose blocks are final at once.
 constexpr std::uint64_t one_deep[] = {10,    130,   480,    1329,     1328,    8453,
                                       84532, 42161, 42170,  42220,    43114,   43113,
                                       59144, 59141, 421614, 11142220, 11155420};
@@ -95,11 +95,11 @@ struct Chains::Chain {
   const ChainSettings settings;
   Allowance unproven;
   std::atomic<std::uint64_t> next_id{1};
-  // A node of another chain would prove that nothing was ever paid.
+  // Must be checked, since a node of another chain would prove that nothing was ever paid.
   std::atomic<bool> is_the_right_one{false};
 };
 
-// One question to one chain: a bounded number of requests, each of which may fail; then there is no
+// One question to one chain, with a bounded number of requests. If one of them fails, there is no
 // answer.
 class Chains::Inquiry {
  public:
@@ -114,7 +114,7 @@ class Chains::Inquiry {
   struct Reply {
     JsonReply whole;
     RpcKind kind;
-    // Looks into this reply; absent unless it is one.
+    // Points into this reply; absent unless the reply is a result.
     [[nodiscard]] JsonValue result() const noexcept {
       return kind == RpcKind::result ? whole.body()["result"] : JsonValue();
     }
@@ -140,7 +140,7 @@ class Chains::Inquiry {
   int requests_ = 0;
 };
 
-// Nothing: no reply of this protocol. An error that the node reports is a reply.
+// Returns nullopt if there is no reply of this protocol. An error that the node reports is a reply.
 std::optional<Chains::Inquiry::Reply> Chains::Inquiry::ask(std::string_view method,
                                                            const std::string& params) {
   if (++requests_ > requests_max) return std::nullopt;
@@ -158,7 +158,7 @@ std::optional<Chains::Inquiry::Reply> Chains::Inquiry::ask(std::string_view meth
   auto exchanged = exchange_json(host_, request, call_);
   if (!exchanged.ok() && exchanged.error().kind == FailureKind::transport &&
       exchanged.error().maybe_sent) {
-    request.fresh_connection = true;  // the pooled one may have been closed while it was idle
+    request.fresh_connection = true;  // the pooled connection may have been closed while idle
     exchanged = exchange_json(host_, request, call_);
   }
   if (!exchanged.ok() || exchanged->status == 429 || exchanged->status >= 500) return std::nullopt;
@@ -196,8 +196,8 @@ std::optional<Block> Chains::Inquiry::newest_final() {
   return tip && tip->number == newest->number - above ? tip : std::nullopt;
 }
 
-// A block that is older than `time_s`, or the first there is; at most log_blocks_max before the
-// oldest that is not, if `young` is not older itself.
+// Returns a block that is older than `time_s`, or the first block there is. Unless `young` is older
+// itself, it is at most log_blocks_max before the oldest block that is not.
 std::optional<Block> Chains::Inquiry::before(Block young, std::int64_t time_s) {
   Block old = young;
   for (std::uint64_t step = first_step_blocks; old.time_s >= time_s && old.number > 0; step *= 4) {
@@ -208,7 +208,7 @@ std::optional<Block> Chains::Inquiry::before(Block young, std::int64_t time_s) {
   }
   for (bool halves = false; young.number - old.number > chain_.settings.log_blocks_max;
        halves = !halves) {
-    // By turns where an even pace of blocks has it, and in the middle.
+    // Try in turns where an even pace of blocks would put it, and the middle.
     std::uint64_t distance = (young.number - old.number) / 2;
     if (!halves && young.time_s > old.time_s) {
       const double share =
@@ -236,8 +236,8 @@ std::optional<bool> Chains::Inquiry::is_used(const Authorization& authorization,
   return std::nullopt;  // no such contract, or not of this kind
 }
 
-// The first event that says that the authorization was used or cancelled. Nothing: could not be
-// asked; nothing inside: there is none.
+// Finds the first event that uses or cancels the authorization. The outer nullopt means that the
+// chain could not be asked, the inner one that there is no such event.
 std::optional<std::optional<LogEntry>> Chains::Inquiry::find_use(const Authorization& authorization,
                                                                  std::uint64_t from_block,
                                                                  std::uint64_t to_block) {
@@ -274,14 +274,14 @@ ChainAnswer Chains::Inquiry::settlement(const Authorization& authorization) {
 
 ChainAnswer Chains::Inquiry::explain_use(const Authorization& authorization, const Block& tip) {
   const std::int64_t since_s = authorization.claimed_at_s - claim_slack_s;
-  if (tip.time_s < since_s) return {};  // a node that is far behind
+  if (tip.time_s < since_s) return {};  // the node is far behind
   const auto oldest = before(tip, since_s);
   if (!oldest) return {};
   const auto use = find_use(authorization, oldest->number + 1, tip.number);
   if (!use) return {};
   if (!use->has_value()) {
-    // A node that has not indexed its newest logs says the same as one that has none: only a use
-    // that the state of the older block knows, too, was before.
+    // A node that has not indexed its newest logs says the same as one that has none. So the use
+    // counts as an earlier one only if the state of the older block shows it, too.
     const auto used_before = is_used(authorization, oldest->number);
     return used_before == true ? answer(ChainAnswer::Outcome::used_otherwise, tip) : ChainAnswer();
   }
@@ -329,8 +329,8 @@ std::optional<bool> Chains::Inquiry::is_used_now(const Authorization& authorizat
   return is_used(authorization, newest->number);
 }
 
-// As the token itself asks. That a contract reverts, or knows no such question, is a no; a node
-// that is in trouble says so by its status, or answers nothing of this protocol.
+// Asks as the token itself does. If a contract reverts or does not know the question, the answer is
+// no. A node that is in trouble says so by its status, or does not answer in this protocol.
 Chains::Signed Chains::Inquiry::signer(const Address& from, const Word& digest,
                                        std::string_view signature) {
   if (!is_the_right_chain()) return Signed::unavailable;

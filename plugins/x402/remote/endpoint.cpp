@@ -42,7 +42,7 @@ bool is_set_by_us(std::string_view name) noexcept {
   return false;
 }
 
-// Files of secrets usually end with a line break that is no part of the secret.
+// Files with secrets usually end with a line break that is no part of the secret.
 std::string without_line_end(std::string text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
   return text;
@@ -52,7 +52,7 @@ Failure invalid(std::string_view where, std::string message) {
   return Failure{FailureKind::invalid_settings, std::move(message), std::string(where), false};
 }
 
-// What is wrong with a URL, or empty.
+// Returns what is wrong with a URL, or an empty text.
 std::string_view problem_of(std::string_view url, bool may_have_query) noexcept {
   const bool is_https = url.starts_with("https://");
   if (!is_https && !url.starts_with("http://")) {
@@ -95,7 +95,7 @@ bool is_private_ipv4(std::uint32_t address) noexcept {
          is_in(0xC0A80000, 16);
 }
 
-// As it is written: what a name resolves to is seen when it is asked.
+// Judges the host as it is written. What a name resolves to is checked when the service is asked.
 bool is_private_host(const std::string& host) noexcept {
   if (host == "localhost" || host.ends_with(".localhost")) return true;
   in_addr ipv4{};

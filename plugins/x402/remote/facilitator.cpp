@@ -42,7 +42,7 @@ void read_networks(const Settings& settings, std::vector<std::string>& networks,
   }
 }
 
-// Those of `all` first, so that an endpoint's own replace them.
+// The fields under `all` come first, so that an endpoint's own fields replace them.
 void read_all_headers(const Settings& settings, FacilitatorSettings& into, Mistakes& mistakes) {
   const Settings* headers = settings.find("headers");
   if (headers == nullptr) return;
@@ -100,7 +100,7 @@ FacilitatorSettings read_facilitator(const Settings& settings, Mistakes& mistake
   return read;
 }
 
-// What a facilitator answered instead, as the log has it: "status 401, no VerifyResponse".
+// Says what a facilitator answered instead, for the log: "status 401, no VerifyResponse".
 std::string problem_of(int status, std::string_view missing) {
   std::string problem = "status " + std::to_string(status) + ", ";
   problem.append(missing);
@@ -164,7 +164,7 @@ struct Facilitators::Facilitator {
            std::any_of(settings.networks.begin(), settings.networks.end(),
                        [network](const auto& pattern) { return names_network(pattern, network); });
   }
-  // What it lately said to support; null when that is not known.
+  // What it recently said it supports; null if that is not known.
   [[nodiscard]] std::shared_ptr<const Known> known(std::int64_t now_ns) const noexcept {
     if (refuses_us(now_ns)) return nullptr;
     const std::lock_guard lock(mutex);
@@ -183,7 +183,7 @@ struct Facilitators::Facilitator {
   [[nodiscard]] bool is_behind(std::int64_t now_ns) const noexcept {
     return now_ns < behind_until_ns.load(std::memory_order_relaxed);
   }
-  // The fixed ones of an endpoint, and its token for one request.
+  // The fixed fields of an endpoint, and its token for one request.
   [[nodiscard]] std::vector<OwnedHeader> headers_for(const std::vector<OwnedHeader>& fixed,
                                                      std::string_view method, std::string_view url,
                                                      Host& host) const {
@@ -213,7 +213,7 @@ struct Facilitators::Facilitator {
   std::atomic<std::uint32_t> failures{0};  // in a row
   std::atomic<std::int64_t> behind_until_ns{0};
   std::atomic<std::int64_t> refuses_us_until_ns{0};
-  mutable std::mutex mutex;  // of the pointer alone; never held while waiting
+  mutable std::mutex mutex;  // guards the pointer alone; never held while waiting
   std::shared_ptr<const Known> last_known;
 };
 
@@ -277,7 +277,7 @@ bool Facilitators::refresh_supported(Call& call) noexcept {
     bool answered = false;
     try {
       answered = refresh(*facilitator, call);
-    } catch (...) {  // memory exhaustion; it keeps what is known
+    } catch (...) {  // memory exhaustion; what is known is kept
     }
     all_answered = all_answered && answered;
   }
@@ -288,7 +288,7 @@ bool Facilitators::refresh(Facilitator& facilitator, Call& call) {
   JsonRequest request =
       facilitator.request(facilitator.supported_url, {}, facilitator.settings.verify_timeout_ms);
   request.method = Method::get;
-  request.fresh_connection = true;  // it is asked too seldom for a pooled one to be alive
+  request.fresh_connection = true;  // asked too seldom for a pooled connection to be alive
   for (int attempt = 0;; ++attempt) {
     const auto headers = facilitator.headers_for(facilitator.settings.supported_headers, "GET",
                                                  facilitator.supported_url, host_);
@@ -356,9 +356,10 @@ std::vector<FacilitatorState> Facilitators::state() const {
   return states;
 }
 
-// Those that may handle the payment: `first`, then those in good health that said so, then those
-// that keep failing, then those of which it is not known. One that says to support other kinds only
-// would refuse it, and that would be told as the payment's fault.
+// Returns the facilitators that may handle the payment: `first`, then healthy ones that said so,
+// then those that keep failing, then those whose kinds are not known. One that says it supports
+// only other kinds is left out: it would refuse, and the refusal would be told as the payment's
+// fault.
 Facilitators::Order Facilitators::order_for(const FacilitatorRequest& request,
                                             std::string_view first) const {
   struct Candidate {
@@ -419,7 +420,7 @@ Verification Facilitators::verify_in_order(const FacilitatorRequest& request, bo
   return none;
 }
 
-// Nothing: it did not say.
+// Returns nullopt if the facilitator did not say.
 std::optional<Verification> Facilitators::verify_once(Facilitator& facilitator,
                                                       const FacilitatorRequest& request,
                                                       const std::string& body, Call& call) {
@@ -434,7 +435,7 @@ std::optional<Verification> Facilitators::verify_once(Facilitator& facilitator,
   };
   auto reply = ask(false);
   if (!reply.ok() && reply.error().kind == FailureKind::transport && reply.error().maybe_sent) {
-    reply = ask(true);  // the pooled one may have been closed while it was idle
+    reply = ask(true);  // the pooled connection may have been closed while idle
   }
   if (!reply.ok()) {
     if (!call.cancelled()) note(facilitator, false, "verify", problem_of(reply.error()));
@@ -468,7 +469,7 @@ Settlement Facilitators::settle_in_order(const FacilitatorRequest& request, Call
     auto answer = settle_once(*facilitator, request, body, begin_ns, call);
     if (!answer) continue;
     if (answer->outcome == Settlement::Outcome::pending) {
-      // It now only looks after its transaction. Whatever else it says than that this is confirmed
+      // The facilitator now only looks for its transaction. Any answer other than a confirmation
       // proves nothing about the transaction that it named.
       auto confirmed = settle_once(*facilitator, request, body, begin_ns, call);
       if (confirmed && confirmed->outcome == Settlement::Outcome::settled) {
@@ -482,7 +483,8 @@ Settlement Facilitators::settle_in_order(const FacilitatorRequest& request, Call
   return settlement;
 }
 
-// Within the facilitator's time since `begin_ns`. Nothing: certainly not sent.
+// Keeps within the facilitator's time since `begin_ns`. Returns nullopt if certainly nothing was
+// sent.
 std::optional<Settlement> Facilitators::settle_once(Facilitator& facilitator,
                                                     const FacilitatorRequest& request,
                                                     const std::string& body, std::int64_t begin_ns,

@@ -1,12 +1,12 @@
-// Facilitators: the services that check a payment and put it on chain (docs/protocols.md,
-// "Facilitators"), in the order of the settings. A verification may ask several of them; a
-// settlement is sent to one, once, and to another only when certainly nothing of it left. Those
-// that keep failing stand behind the others for a while, so that callers do not wait for them
-// first.
+// Facilitators: the services that check a payment and put it on the chain (docs/protocols.md,
+// "Facilitators"), in the order of the settings. A verification may ask several of them. A
+// settlement is sent to one of them, and to another only if certainly nothing of the request was
+// sent. Facilitators that keep failing stand behind the others for a while, so that callers need
+// not wait for them first.
 //
-// Owned by the plugin, over a Host that outlives it. Any Thread or fiber at the same time; what
-// takes a Call waits, the rest does not. Nothing throws: memory exhaustion during a settlement is
-// an unknown outcome.
+// Owned by an Engine or, for a check, by the processor, over a Host that outlives it. Any Thread or
+// fiber at the same time; what takes a Call waits, the rest does not. Nothing throws: memory
+// exhaustion during a settlement is an unknown outcome.
 #pragma once
 
 #include <memory>
@@ -35,31 +35,33 @@ struct FacilitatorSettings {
   bool lacks_secret = false;              // then it is never asked
   bool allow_private_addresses = false;
   std::uint32_t verify_timeout_ms = 10'000;
-  // Of one settlement with all that is asked for it. Longer than a facilitator waits for a
+  // For one settlement and all that is asked for it. Longer than a facilitator waits for a
   // confirmation: its SDK gives a settlement 90 s.
   std::uint32_t settle_timeout_ms = 90'000;
-  // Of payments whose signature is not proven, so many that it then finds invalid are verified in a
+  // How many payments with an unproven signature, which it then finds invalid, it verifies per
   // minute; see allowance.h.
   std::uint32_t unproven_per_minute = unproven_per_minute_default;
 };
 
-// The list `facilitators` of the lane's settings, such as
+// Reads the list `facilitators` of the lane's settings, such as
+//
 //   - url: https://x402.example
 //     networks: ["eip155:8453"]
 //     headers: {all: {Authorization: {secret: {env: NAME}}}, settle: {...}}
 //     cdp_key: {id: ..., secret: {secret: {env: NAME}}}
-// The failure has every mistake, with its place below the list: "[0].url". No facilitator at all is
-// one, too.
+//
+// The failure has every mistake, with its place below the list: "[0].url". An empty list is a
+// mistake, too.
 Result<std::vector<FacilitatorSettings>> read_facilitators(const Settings& list);
 
-// A payment as facilitators are asked about it. The texts go into the request as they are, so they
-// are valid JSON of this process's own making or checking.
+// A payment as facilitators are asked about it. The texts go into the request unchanged, so they
+// must be valid JSON that this process has made or checked.
 struct FacilitatorRequest {
   std::string_view payload_json;       // PaymentPayload
   std::string_view requirements_json;  // the PaymentRequirements that were offered
   std::string_view scheme;
   std::string_view network;
-  // Solana: `extra.feePayer` of the requirements; only the facilitator that has its key can settle.
+  // Solana: `extra.feePayer` of the requirements. Only the facilitator that has its key can settle.
   std::string_view fee_payer;
 };
 
@@ -68,46 +70,48 @@ struct FacilitatorState {
   bool lacks_secret = false;
   bool is_behind = false;              // it kept failing
   std::uint32_t failures = 0;          // in a row
-  std::optional<std::int64_t> age_ms;  // of what it said to support; nothing: not known (any more)
+  std::optional<std::int64_t> age_ms;  // of what it said it supports; nullopt: not known (any more)
 };
 
 class Facilitators {
  public:
-  // A facilitator that cannot be asked keeps its kinds so long.
+  // A facilitator that cannot be asked keeps its kinds this long.
   static constexpr std::int64_t kinds_kept_ms = 1'800'000;
-  // So many failures in a row put one behind the others, for so long.
+  // This many failures in a row put a facilitator behind the others for this long.
   static constexpr std::uint32_t failures_max = 3;
   static constexpr std::int64_t behind_ms = 30'000;
-  // One that refuses our credentials supports nothing for so long.
+  // One that refuses our credentials supports nothing for this long.
   static constexpr std::int64_t refuses_us_ms = 60'000;
 
   Facilitators(std::vector<FacilitatorSettings> settings, Host& host);
   ~Facilitators();
 
-  // Asks each what it supports. False: one did not answer. Meant to run at start and every few
-  // minutes.
+  // Asks each facilitator what it supports. Returns false if one did not answer. Meant to run at
+  // start and every few minutes.
   bool refresh_supported(Call& call) noexcept;
 
-  // Whether one that may be asked has said so lately. Takes a short lock; fit for a caller's path.
+  // Whether a facilitator that may be asked has recently said that it supports this. Takes a short
+  // lock; fast enough for a caller's path.
   [[nodiscard]] bool supports(std::string_view scheme, std::string_view network) const noexcept;
-  // What the first of those that support it wants in `extra` of an offer: Solana's fee payer.
+  // What the first facilitator that supports it wants in `extra` of an offer: Solana's fee payer.
   [[nodiscard]] std::optional<SupportedKind> extra_of(std::string_view scheme,
                                                       std::string_view network) const;
   [[nodiscard]] std::vector<FacilitatorState> state() const;
-  // Which of them refuse our credentials now, one bit each: when it changes, so does supports().
+  // Which facilitators refuse our credentials now, one bit each. When it changes, so does
+  // supports().
   [[nodiscard]] std::uint32_t refusing_us() const noexcept;
 
-  // Free of side effects, so the next facilitator is asked when one cannot answer. `is_proven`: the
+  // Has no side effects, so the next facilitator is asked if one cannot answer. `is_proven`: the
   // named payer has signed the payment. Anybody can invent a payment that is not proven, so each
   // facilitator is asked about a bounded number of those.
   Verification verify(const FacilitatorRequest& request, bool is_proven, Call& call) noexcept;
 
-  // Once the request may have left, its outcome is what this one facilitator said; but on
+  // Once the request may have been sent, the outcome is what that one facilitator says. After
   // `settlement_pending` with a hash it is asked once more with the identical body
-  // (docs/protocols.md, "Facilitators"). All of it takes at most the settle_timeout_ms of those
-  // asked. Goes on although the caller left. `first` is the URL of the one to ask before the
-  // others: for an attempt after an unknown outcome the one that was asked then, which may remember
-  // it.
+  // (docs/protocols.md, "Facilitators"). All of this takes at most the longest settle_timeout_ms of
+  // those asked. It goes on even if the caller has left. `first` is the URL of the facilitator to
+  // ask before the others. After an unknown outcome this is the one that was asked then, since it
+  // may remember the payment.
   Settlement settle(const FacilitatorRequest& request, Call& call,
                     std::string_view first = {}) noexcept;
 

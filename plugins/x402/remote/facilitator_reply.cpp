@@ -31,7 +31,7 @@ bool is_amount(std::string_view text) noexcept {
          text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-// An optional string: absent and null are "", any other type makes the reply mistyped.
+// Reads an optional string: absent and null give "", any other type makes the reply mistyped.
 bool read_optional(JsonValue member, std::string& into) {
   if (member.is_missing()) return true;
   into = member.string();
@@ -48,10 +48,10 @@ bool ends_with_any(std::string_view text,
                      [text](std::string_view ending) { return text.ends_with(ending); });
 }
 
-// Codes under which money may have moved, or may yet, although no transaction is named: the SDK's
-// facilitators answer `..._transaction_failed` with an empty `transaction` when the node's answer
-// to the broadcast was lost (@x402/evm 2.27, settleEIP3009), others time out on a confirmation. A
-// text that is no code at all is some exception's, raised at any point.
+// Whether money may have moved, or may yet, although no transaction is named. The SDK's
+// facilitators answer `..._transaction_failed` with an empty `transaction` if the node's answer to
+// the broadcast was lost (@x402/evm 2.27, settleEIP3009); others time out on a confirmation. A text
+// that is not a code comes from some exception, raised at any point.
 bool leaves_open(std::string_view reason) {
   if (!reason.empty() && !is_reason_code(reason)) return true;
   return reason == "settlement_pending" || reason == "invalid_transaction_state" ||
@@ -63,7 +63,7 @@ bool leaves_open(std::string_view reason) {
          reason.find("timeout") != std::string_view::npos;
 }
 
-// Of a typed reply that says `success: false`.
+// For a typed reply that says `success: false`.
 Settlement::Outcome outcome_of_failure(const Settlement& settlement, std::string_view reason,
                                        bool has_text, bool network_is_ours) {
   using enum Settlement::Outcome;
@@ -71,7 +71,7 @@ Settlement::Outcome outcome_of_failure(const Settlement& settlement, std::string
   if (reason == "settlement_pending" && !settlement.transaction.empty() && network_is_ours) {
     return pending;
   }
-  // A text where a hash belongs tells of a broadcast, too.
+  // A text where a hash belongs also tells of a broadcast.
   if (has_text || !network_is_ours || leaves_open(reason)) return unknown;
   return refused;
 }
@@ -114,7 +114,7 @@ std::optional<Verification> read_verification(JsonValue body, std::string_view n
 
 Settlement read_settlement(JsonValue body, std::string_view network, bool& is_typed) {
   Settlement settlement;
-  std::string text;  // where the transaction belongs
+  std::string text;  // the member `transaction`
   std::string reason;
   is_typed = body["success"].is(JsonKind::boolean) && read_required(body["transaction"], text) &&
              read_required(body["network"], settlement.network) &&

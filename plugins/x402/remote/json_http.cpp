@@ -9,7 +9,7 @@ namespace turnpike::x402 {
 
 namespace {
 
-// The call with an end of its own, which never is later than the call's.
+// The call with a deadline of its own, which is never later than the call's.
 class BoundedCall final : public Call {
  public:
   BoundedCall(Call& call, Clock& clock, const JsonRequest& request)
@@ -60,7 +60,7 @@ class BodySink final : public HttpSink {
   bool is_too_large = false;
 
  private:
-  // The form of a date is left to the caller's own patience.
+  // A date is ignored: the caller then waits as long as it sees fit.
   void take_retry_after(std::string_view value) {
     std::uint32_t seconds = 0;
     const auto [end, problem] = std::from_chars(value.data(), value.data() + value.size(), seconds);

@@ -1,6 +1,6 @@
-// The values of Ethereum's JSON-RPC (execution-apis, "Ethereum JSON-RPC Specification"), read
-// strictly: a node's reply that is not exactly of its form says nothing. Pure functions; any
-// Thread.
+// Reads the values of Ethereum's JSON-RPC (execution-apis, "Ethereum JSON-RPC Specification")
+// strictly: a node's reply that does not have exactly the specified form says nothing. Pure
+// functions; any Thread.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@
 
 namespace turnpike::x402 {
 
-// What a reply to the request `id` is: a `result` (present, may be null), the node's refusal, or
-// neither.
+// What a reply to the request `id` is: a `result` (present, may be null), an error from the node,
+// or neither.
 enum class RpcKind : std::uint8_t { result, error, broken };
 RpcKind kind_of_rpc(JsonValue body, std::uint64_t id) noexcept;
 
-// A QUANTITY: "0x0", or without leading zeros.
+// A QUANTITY: "0x0", or hex digits without leading zeros.
 std::optional<std::uint64_t> read_quantity(JsonValue value) noexcept;
 std::string quantity(std::uint64_t value);
 
@@ -43,7 +43,8 @@ struct LogEntry {
   std::uint64_t index = 0;  // in its block
 };
 
-// Logs of blocks in their order. Nothing when one is mistyped, or is of a block that was removed.
+// Reads logs and sorts them by block and index. Returns nullopt if one is mistyped or belongs to a
+// block that was removed.
 std::optional<std::vector<LogEntry>> read_logs(JsonValue value);
 
 struct Receipt {

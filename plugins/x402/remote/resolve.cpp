@@ -14,7 +14,8 @@ Resolution never_paid(Resolution::Proof proof) {
   return resolution;
 }
 
-// The transaction that a facilitator named first, then whatever used the authorization.
+// Asks about the transaction that a facilitator named first, then about whatever used the
+// authorization.
 std::optional<Resolution> ask_chain(const OpenPayment& payment, std::string_view transaction,
                                     Chains& chains, Call& call) {
   if (!payment.authorization || !chains.knows(payment.authorization->network)) return std::nullopt;
@@ -27,7 +28,8 @@ std::optional<Resolution> ask_chain(const OpenPayment& payment, std::string_view
   return proof_of(chains.find_settlement(*payment.authorization, call), payment.valid_before_s);
 }
 
-// Where the chain will tell, an expired payment is left to it; else the facilitator may remember.
+// An expired payment is left to the chain where it can prove the expiry. Otherwise the facilitator
+// is asked, since it may remember.
 bool asks_facilitator(const OpenPayment& payment, bool is_provable, std::int64_t now_s) {
   if (!payment.may_collect) {
     return !is_provable && now_s >= certain_end_s(payment.valid_before_s);
@@ -71,7 +73,7 @@ std::optional<Resolution> proof_of(const Settlement& answer) {
 }
 
 std::uint32_t retry_after_s(std::uint32_t attempts, std::int64_t until_provable_s) noexcept {
-  constexpr std::uint32_t doublings_max = 10;  // more are past retry_max_s
+  constexpr std::uint32_t doublings_max = 10;  // more exceed retry_max_s
   const std::uint32_t wait_s =
       std::min(retry_first_s << std::min(attempts, doublings_max), retry_max_s);
   const bool is_earlier = until_provable_s > 0 && until_provable_s < wait_s;

@@ -1,12 +1,16 @@
-// One step of the reconciler for a payment whose settlement is open: what is now proved of it, or
-// when to look again. The chain is asked first, where one is configured; then, while the payment
-// is still valid, the facilitator once more, which settles it or remembers that it did; then the
-// chain. Where nobody waits for what it would pay for, it is not collected anew: the chain alone is
-// asked, or, where none can be, a facilitator once it can only remember. Only proofs are told as
-// such: that it was paid, or that it never will be, which is the chain's word that the
-// authorization is cancelled or used up, or that it expired unused. A facilitator's refusal proves
-// nothing about an earlier attempt. Payments by Permit2 and on Solana have no such proof here: only
-// a facilitator's word that they are settled ends them.
+// One step of the reconciler for a payment whose settlement is open. It finds what is now proved
+// about the payment, or when to look again.
+//
+// The chain is asked first, where one is configured. Then the facilitator is asked once more, which
+// settles the payment or remembers that it did; where the chain can prove an expiry, this is done
+// only while the payment is valid. Then the chain is asked again. If nobody waits for what the
+// payment would buy, it is not collected anew: the chain alone is asked or, where none can be, a
+// facilitator once it can only remember.
+//
+// Only proofs count: that the payment was paid, or that it never will be. The latter is the chain's
+// word that the authorization was cancelled, used otherwise, or expired unused. A facilitator's
+// refusal proves nothing about an earlier attempt. Payments by Permit2 and on Solana have no such
+// proof: only a facilitator's word that they are settled ends them.
 //
 // Plain functions over the two clients; any Thread or fiber. resolve() waits.
 #pragma once
@@ -25,15 +29,15 @@ struct OpenPayment {
   FacilitatorRequest request;
   std::optional<Authorization> authorization;  // EIP-3009 only
   std::int64_t valid_before_s = 0;             // Solana: when its blockhash is certainly too old
-  std::string_view transaction;                // that a facilitator named, or empty
+  std::string_view transaction;                // the one that a facilitator named, or empty
   std::string_view facilitator;                // URL of the one that was asked last, or empty
   std::uint32_t attempts = 0;                  // steps before this one
-  bool may_collect = true;  // false: if it was not paid yet, it had better never be
+  bool may_collect = true;                     // false: if it was not paid yet, it should not be
 };
 
 struct Resolution {
   enum class Outcome : std::uint8_t { settled, never_paid, still_unknown };
-  enum class Proof : std::uint8_t { none, expired, cancelled, used_otherwise };  // of never_paid
+  enum class Proof : std::uint8_t { none, expired, cancelled, used_otherwise };  // for never_paid
   Outcome outcome = Outcome::still_unknown;
   bool is_proven = false;   // settled: the chain shows it; else a facilitator says so
   std::string transaction;  // settled; still_unknown: the newest hint, to be kept
@@ -43,23 +47,23 @@ struct Resolution {
   std::uint32_t retry_after_s = 0;  // still_unknown
 };
 
-// A payment this close to its end is not sent again: it would arrive too late (docs/protocols.md,
-// "Exact on EVM: EIP-3009", check 6).
+// A payment this close to its end is not sent again, because it would arrive too late
+// (docs/protocols.md, "Exact on EVM: EIP-3009", check 6).
 constexpr std::int64_t settle_margin_s = 6;
 constexpr std::uint32_t retry_first_s = 5;
 constexpr std::uint32_t retry_max_s = 3'600;
 
-// What one answer proves; nothing: it leaves the payment open.
+// Returns what one answer proves; nullopt if it leaves the payment open.
 std::optional<Resolution> proof_of(const ChainAnswer& answer, std::int64_t valid_before_s);
 std::optional<Resolution> proof_of(const Settlement& answer);
 
-// When nobody can collect a payment any more that ends at `valid_before_s`, whatever their clocks:
-// who knows what became of it can only remember.
+// The time from which on nobody can collect a payment that ends at `valid_before_s`, whatever their
+// clocks say: a facilitator that is asked then can only remember.
 constexpr std::int64_t certain_end_s(std::int64_t valid_before_s) noexcept {
   return valid_before_s + 60;
 }
 
-// Doubles with each attempt; but not past the moment that the chain may prove an expiry.
+// Doubles with each attempt, but not past the moment when the chain can prove an expiry.
 std::uint32_t retry_after_s(std::uint32_t attempts, std::int64_t until_provable_s) noexcept;
 
 Resolution resolve(const OpenPayment& payment, std::int64_t now_s, Facilitators& facilitators,

@@ -28,7 +28,7 @@ std::string state_call_data(const Authorization& authorization) {
 std::string signer_call_data(const Word& digest, std::string_view signature) {
   std::string data(is_valid_signature_selector);
   data.append(hex_of(digest).substr(2));
-  data.append(hex_of(word_of(2 * sizeof(Word))).substr(2));  // where the signature begins
+  data.append(hex_of(word_of(2 * sizeof(Word))).substr(2));  // offset of the signature
   data.append(hex_of(word_of(signature.size())).substr(2));
   data.append(hex_encode(signature).substr(2));
   const std::size_t rest = signature.size() % sizeof(Word);
@@ -77,7 +77,7 @@ bool pays(std::span<const LogEntry> logs, const Authorization& authorization) no
            log.topics[2] == word_of(authorization.to) && log.data == authorization.value;
   };
   bool is_used = false;
-  bool is_next = false;  // the last event of the token was our use
+  bool is_next = false;  // the token's last event was our use
   int uses = 0;          // by the payer
   int transfers = 0;
   int fitting = 0;
