@@ -11,7 +11,7 @@ namespace {
 constexpr std::int64_t ns_per_ms = 1'000'000;
 constexpr int attempts_max = 3;
 constexpr std::uint32_t backoff_ms = 200;
-constexpr std::size_t heavy_bytes = 64 * 1024;  // read away from the loop
+constexpr std::size_t heavy_bytes = 64 * 1024;  // longer answers are parsed on the blocking pool
 
 class TimedCall final : public Call {
  public:
@@ -63,7 +63,7 @@ bool tells_discarded(const std::string& message) noexcept {
   return false;
 }
 
-// The result of the reply to `id`, with its digest.
+// The result in the reply to the request `id`. Sets `digest` to the hash of the result.
 Answered<Json> read_reply(std::string_view text, std::uint64_t id, Hash& digest) {
   auto json = read_bounded_json(text, {16, 4'096});
   if (!json || !json->is_object()) return RpcTrouble::malformed;

@@ -1,8 +1,8 @@
-// Node: JSON-RPC with one endpoint of a chain, over the gateway's HTTP. What a node says is not
-// trusted: it is bounded in time and length, its id is checked, redirects are refused, and none of
-// its words reach a caller. Long answers are read away from the loop.
+// Node: JSON-RPC with one endpoint of a chain, over the gateway's HTTP. Nodes are not trusted:
+// their answers are limited in time and length, the id must match, redirects are refused, and error
+// texts of a node never reach a caller. Long answers are parsed on the blocking pool.
 //
-// Lives on the stack of one verification; used by its one fiber or Thread.
+// Owned by one verification and used by its one fiber or Thread.
 #pragma once
 
 #include <cstdint>
@@ -23,15 +23,15 @@
 namespace turnpike::substrate {
 
 enum class RpcTrouble : std::uint8_t {
-  discarded,  // the state or the block is not kept, or not known
+  discarded,  // the node does not know the block, or has discarded its state
   refused,    // the node answered with an error
-  malformed,  // its answer is not of the form
+  malformed,  // the answer does not have the expected form
   too_long,
   late,         // no answer in time
   unreachable,  // no connection, or it broke
   no_credential,
 };
-// A sentence for callers, without a word of the node's.
+// A sentence for callers. It contains no text from the node.
 std::string_view text_of(RpcTrouble trouble) noexcept;
 
 template <class T>
@@ -42,7 +42,7 @@ inline constexpr std::size_t evidence_max = 128;
 
 class Node {
  public:
-  // All outlive it. `end_ns` bounds all that is asked.
+  // All arguments must outlive the Node. `end_ns` is the deadline for all of its requests.
   Node(Host& host, const ChainSettings& chain, const EndpointSettings& endpoint, Call& call,
        std::int64_t end_ns, std::vector<Evidence>& evidence)
       : host_(host),
@@ -55,13 +55,13 @@ class Node {
   [[nodiscard]] const std::string& key() const noexcept { return endpoint_.key; }
   [[nodiscard]] std::uint32_t calls() const noexcept { return calls_; }
 
-  // Nothing in it: the node knows no such block.
+  // An empty optional means that the node knows no such block.
   Answered<std::optional<Hash>> block_hash(std::uint64_t number);
   Answered<std::optional<Hash>> best_hash();
   Answered<std::optional<Hash>> finalized_hash();
   Answered<Header> header(const Hash& block);
   Answered<RuntimeVersion> version(const Hash& block);
-  // Nothing in it: there is no value under the key.
+  // An empty optional means that there is no value under the key.
   Answered<std::optional<Hash>> storage_hash(std::string_view key, const Hash& block);
   Answered<std::optional<Bytes>> storage(std::string_view key, const Hash& block,
                                          std::uint64_t bytes_max = 4'096);
@@ -83,7 +83,7 @@ class Node {
   std::uint32_t calls_ = 0;
 };
 
-// Runs `work()` away from the loops; false: there is no room for it, or no memory.
+// Runs `work()` on the blocking pool. False if the pool or the memory is exhausted.
 template <class Work>
 bool run_away(Host& host, Work& work) {
   struct Away {
