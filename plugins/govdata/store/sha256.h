@@ -1,5 +1,5 @@
-// SHA-256 (FIPS 180-4) for content hashes of records and input files: the plugin may not use the
-// gateway's crypto folder. Not for secrets. A Sha256 object belongs to one Thread at a time.
+// SHA-256 (FIPS 180-4) for content hashes of records and input files. A plugin cannot use the
+// gateway's crypto folder. Not for secrets. One Thread at a time per object.
 #pragma once
 
 #include <array>
