@@ -1,6 +1,6 @@
 // Aave's Governance V3: the proposals of the core contract, its events, the proposals' texts, and
 // the votes from the voting machines on other chains. Four kinds of files fill the same records.
-// Proposals and events must come before texts and votes, in either order.
+// Files with proposals or events, in either order, must come before those with texts and votes.
 #include <algorithm>
 #include <array>
 
