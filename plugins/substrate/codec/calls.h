@@ -58,7 +58,7 @@ struct KnownCall {
   Hash call_hash{};
   std::uint64_t length = 0;
 };
-// All known calls that authorise `code_hash`, and, if `code` is given, those that carry it.
+// The calls that authorise `code_hash` and, if `code` is given, the calls of System that carry it.
 std::vector<KnownCall> calls_with(const Hash& code_hash, std::optional<ByteView> code,
                                   const Pallets& pallets);
 

@@ -31,7 +31,8 @@ std::optional<RuntimeVersion> read_runtime_version(ByteView section);
 enum class CodeFormat : std::uint8_t { unknown, wasm, pvm };
 std::string_view name_of(CodeFormat format) noexcept;
 
-// The state of the code's version section. `unread`: the code could not be or is not searched.
+// The state of the code's version section. `unread`: the code was not searched, because its format
+// is unknown or not supported, or because it cannot be decompressed.
 enum class VersionSection : std::uint8_t { present, missing, malformed, unread };
 
 struct CodeFacts {

@@ -1,6 +1,6 @@
 // Input: a caller's request, read strictly from its JSON. A caller cannot give addresses of nodes:
 // `chain` is a key in the operator's table. Plain values and pure functions; any Thread may use
-// them, but input with code must not be read on an event loop.
+// them, but long input must not be read on an event loop.
 #pragma once
 
 #include <cstdint>

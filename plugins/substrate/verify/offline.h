@@ -1,5 +1,5 @@
 // The checks that need no network: of code, and of the call of a proposal. They change nothing but
-// the Report. Any Thread may call them, but code must not be checked on an event loop.
+// the Report. Any Thread may call them, but long code must not be checked on an event loop.
 #pragma once
 
 #include <optional>
