@@ -24,7 +24,7 @@ struct Topic {
   Layout layout;
 };
 
-// keccak-256 of the signatures; the names are in the README of this folder's plugin.
+// The hashes are keccak-256 of the events' signatures. The plugin's README names the events.
 constexpr std::array<Topic, 10> topics = {{
     {"7d84a6263ae0d98d3329bd7b46bb4e8d6f98cd35a7adb45c274c8b7fd5ebd5e0", EventKind::created,
      Layout::standard},
