@@ -1,13 +1,13 @@
-// A lane: whoever sends `X-Voucher: <code>` pays with one of the calls that the voucher is good
-// for.
+// A lane for prepaid vouchers. A request with the header `X-Voucher: <code>` uses up one of the
+// voucher's calls.
 //
-//   turnpike voucher issue --calls 10     makes one and prints its code
-//   turnpike voucher show CODE            tells how many calls are left
+//   turnpike voucher issue --calls 10     makes a voucher and prints its code
+//   turnpike voucher show CODE            prints how many calls are left
 //
-// What is left is a record in the gateway's store, the same for all nodes. A call is taken off when
-// its upstream has succeeded, in one durable step that fails when another call was faster, so a
-// voucher never pays more calls than it is good for, and a crash never takes one that was not
-// served. The codes are kept as they are: a lane for real money would keep their digests.
+// The number of calls left is a record in the gateway's store, which all nodes share. The lane
+// subtracts a call after the upstream has succeeded, in one durable compare-and-set step. So a
+// voucher never pays for more calls than it was issued for, and a crash never takes a call that was
+// not served. The store holds the codes in plain text; a lane for real money would hold digests.
 #include <turnpike/helpers/mistakes.h>
 #include <turnpike/helpers/own_call.h>
 #include <turnpike/plugin.h>
@@ -29,15 +29,15 @@ Refusal exhausted() { return {"billing.credits_exhausted", "This voucher is spen
 Refusal away() { return {"billing.ledger_unavailable", "Vouchers cannot be read now."}; }
 Refusal invalid() { return {"auth.credential_invalid", "X-Voucher holds no code of a voucher."}; }
 
-std::uint64_t number_in(std::string_view text) {  // 0: it is none
+std::uint64_t number_in(std::string_view text) {  // 0: not a number
   std::uint64_t number = 0;
   const auto [rest, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
   return problem == std::errc{} && rest == text.data() + text.size() ? number : 0;
 }
 
 struct Voucher {
-  std::uint64_t calls = 0;    // that are left
-  std::uint64_t version = 0;  // of its record; 0: there is none
+  std::uint64_t calls = 0;    // left
+  std::uint64_t version = 0;  // of its record; 0: there is no such voucher
 };
 
 bool is_code(std::string_view text) {
@@ -51,7 +51,7 @@ Result<Voucher> find(Store& store, std::string_view code, Call& call) {
   return Voucher{number_in((*record)->value), (*record)->version};
 }
 
-// Only if the voucher's record is still of its version.
+// Writes the record only if it still has the version in `voucher`.
 StoreOutcome write(Store& store, std::string_view code, const Voucher& voucher, Call& call) {
   const std::string key = "voucher/" + std::string(code);
   const std::string value = std::to_string(voucher.calls);
@@ -66,14 +66,14 @@ struct VoucherTicket final : Ticket {
     for (;;) {
       auto voucher = find(store, code, call);
       if (!voucher.ok()) return NotCharged{away()};
-      // Calls that were admitted together may have spent it meanwhile: the reply is withheld.
+      // Concurrent calls may have used up the voucher since admit(). Then the reply is withheld.
       if (voucher->calls == 0) return NotCharged{exhausted()};
       --voucher->calls;
       switch (write(store, code, *voucher, call)) {
         case StoreOutcome::applied:
           return Charged{.headers = {{"Voucher-Calls-Left", std::to_string(voucher->calls)}}};
         case StoreOutcome::conflict:
-          break;  // another call was faster: look again
+          break;  // another call changed the record: read it again
         case StoreOutcome::unavailable:
           return NotCharged{away()};
         case StoreOutcome::unknown:

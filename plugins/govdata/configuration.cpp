@@ -94,8 +94,8 @@ void read_proxy(const Settings& settings, Mode mode, Configuration& configuratio
       mistakes.take(settings.integer("connect_timeout_ms", 3000, 1, 60'000)));
 }
 
-// The route's own settings may name the operation where the path does not tell it, and say what is
-// to be done while a source is stale.
+// The route's own settings. They may name the operation, if the path does not determine it, and say
+// what happens while a source is stale.
 struct RouteSettings {
   Operation operation = Operation::pricing;
   bool stale_blocks = false;

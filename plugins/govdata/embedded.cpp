@@ -1,4 +1,4 @@
-// Answers from the store in the data directory, and keeps it up where it is told to poll.
+// Answers from the store in the data directory, and updates the store in the mode poll.
 #include "govdata/live/poller.h"
 #include "govdata/upstream.h"
 
@@ -21,7 +21,8 @@ class Embedded final : public Upstream {
     service_.check();
   }
 
-  // Does what is due of polling, and returns when more will be; without sources, never.
+  // Runs the polls that are due. Without sources there is no work, and the host never calls it
+  // again.
   Result<std::uint32_t> run(Call& call) override {
     if (poller_ == nullptr) return std::uint32_t{0};
     auto next_ms = poller_->run(call);

@@ -27,7 +27,7 @@ class GovdataProvider final : public Provider {
     }
     return make_upstream(*configuration, host);
   }
-  // Polling, for upstreams of that mode.
+  // Polling, for upstreams in the mode poll.
   [[nodiscard]] Offers offers() const noexcept override { return {.has_own_work = true}; }
 };
 

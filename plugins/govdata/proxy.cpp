@@ -1,4 +1,4 @@
-// Passes calls on to a real service that has the same paths below /v1.
+// Passes calls on to a remote service that has the same paths below /v1.
 #include <turnpike/helpers/probe.h>
 
 #include "govdata/upstream.h"
@@ -8,13 +8,13 @@ namespace {
 
 constexpr std::string_view gateway_mark = "/global/v1";
 
-// What follows the mark in the caller's raw path; empty when it is not there.
+// The part of the caller's raw path after gateway_mark; empty if the mark is missing.
 std::string_view rest_of(std::string_view path) {
   const std::size_t at = path.find(gateway_mark);
   return at == std::string_view::npos ? std::string_view{} : path.substr(at + gateway_mark.size());
 }
 
-// Hands on what the service says, but for answers about our own credential and redirects.
+// Passes the service's reply on, except redirects and refusals of the gateway's own credential.
 class PassOn final : public HttpSink {
  public:
   explicit PassOn(ReplySink& sink) : sink_(sink) {}
@@ -72,7 +72,8 @@ class Proxy final : public Upstream {
     }
     PassOn pass(sink);
     Done done = ask(url, Token::sent, request.reply_bytes_max, pass, call);
-    // The service answers a bad token with 402 and a payment offer of its own: never the caller's.
+    // The service answers a bad token with 402 and a payment offer of its own, which must not reach
+    // the caller.
     if (pass.is_credential()) {
       return Failure{FailureKind::credential,
                      "the upstream refused our token with " + std::to_string(pass.status()),
@@ -88,8 +89,8 @@ class Proxy final : public Upstream {
     return {Condition::credential_missing, "The credential of the upstream service is missing."};
   }
 
-  // Asked again and again, so without the token unless the registry says so: what it is spent on
-  // are calls.
+  // Probes run periodically, so they send the token only if the registry says so: it is meant for
+  // calls.
   Done probe(Call& call) override {
     const bool sends_token = settings_.probe_sends_token;
     if (sends_token && settings_.api_token.empty()) {

@@ -1,6 +1,6 @@
-// Answers from a real service whose paths are of version 2, as far as that version tells what ours
-// promise. What comes back is put into a store in memory, made for the call, and the embedded
-// mode's own code answers from it: the shapes are the same by construction.
+// Answers from a remote service with the paths of version 2, for the operations that have a
+// counterpart there. The service's replies are written to an in-memory store for each call, and the
+// code of the embedded mode answers from it. So the replies have the same form in both modes.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -47,10 +47,10 @@ class TextSink final : public HttpSink {
   bool is_too_large = false;
 };
 
-// Ends the call with what the service said: a failure of ours, or its limit.
+// Thrown to end the call with a Failure, or with the service's 429.
 struct UpstreamStop {
   Failure failure;
-  int status = 0;  // 429: passed on
+  int status = 0;  // 429 is passed on to the caller; 0: `failure` counts
   std::string retry_after;
 };
 
@@ -58,7 +58,7 @@ UpstreamStop stop(FailureKind kind, std::string message) {
   return {Failure{kind, std::move(message), {}, true}, 0, {}};
 }
 
-// Version 2 in the words of the store.
+// The functions below translate version 2 to the types of the store.
 MaybeText text_of(const JsonValue& record, std::string_view name) {
   const JsonValue* value = record.get(name);
   const bool is_text = value != nullptr && value->is(JsonValue::Kind::string);
@@ -177,7 +177,7 @@ Json dao_of_v2(const JsonValue& item) {
           {"dataAsOf", iso_or_null(time_of(item, "dataAsOf"))}};
 }
 
-// What version 2 calls the source of a bare id.
+// The source of an id without a source, by the name that version 2 uses.
 std::string provider_of_id(std::string_view id) {
   const bool is_number = id.find_first_not_of("0123456789") == id.npos;
   return is_number ? "degov-square" : "snapshot";
@@ -187,7 +187,7 @@ std::string provider_of_v2(const std::string& source) {
   return source == "governor" ? "degov-square" : source;
 }
 
-// One call: what is asked of the service, the store that it fills, and the answer from that.
+// One call: the requests to the service, the store that they fill, and the answer from the store.
 class V2Call {
  public:
   V2Call(const Configuration& configuration, Host& host, Call& call, RouteRequest& request)
@@ -221,7 +221,7 @@ class V2Call {
   }
 
  private:
-  // nullopt: 404.
+  // Empty if the service answers 404.
   std::optional<JsonValue> ask(Method method, const std::string& path, const std::string& body) {
     const ProxySettings& settings = configuration_.proxy;
     const std::string url = settings.base_url + path;
@@ -266,7 +266,8 @@ class V2Call {
     throw stop(FailureKind::contract, "the upstream answered with status " + number);
   }
 
-  // Items of up to `pages` pages of a list, in its order, while `goes_on` says so of the last one.
+  // The items of a list in its order. Reads up to `pages` pages, and the next page only if
+  // `goes_on` returns true for the last item so far.
   template <class GoesOn>
   std::vector<JsonValue> list(const std::string& path, int pages, GoesOn goes_on) {
     std::vector<JsonValue> items;
@@ -316,7 +317,7 @@ class V2Call {
     }
   }
 
-  // By DAO, source and id: version 2 finds a proposal by all three alone.
+  // Finds a proposal by id. Version 2 requires the DAO and the source, too.
   std::optional<JsonValue> resolve(const ItemName& name) {
     const auto dao_id = name.dao_id ? name.dao_id : request_.dao_id;
     if (!dao_id) {
@@ -341,7 +342,7 @@ class V2Call {
       throw RouteError(503, "unavailable", "the upstream service has no details of forum topics");
     }
     const auto found = resolve(read_item_name(*request_.external_id));
-    if (!found) return;  // 404, as the empty store says
+    if (!found) return;  // the empty store then gives a 404
     const std::string id = required(text_of(*found, "proposalId"));
     const auto detail = ask(Method::get, "/v2/proposals/" + percent_encoded(id), {});
     if (detail) proposals_.push_back(part_of(*detail, "data"));
@@ -371,7 +372,7 @@ class V2Call {
     if (as_of && (!as_of_ || *as_of_ < *as_of)) as_of_ = as_of;
   }
 
-  // The source of an item, with its DAO; each is as new as its newest item.
+  // Writes the DAO and the source of an item; returns the source's id.
   std::int64_t put_source_of(Writer& writer, const JsonValue& item, const char* kind) {
     SourceKey key;
     key.dao_id = required(text_of(item, "daoId"));
@@ -398,7 +399,7 @@ class V2Call {
         writer.put_topic(put_source_of(writer, item, "forum"), topic_of_v2(item));
       }
       writer.finish();
-      // The service lists topics that are about governance, no others.
+      // The service lists only topics about governance.
       database->prepare("UPDATE forum_topic SET governance_score = max(governance_score, ?1)")
           .with(std::int64_t{governance_related_min})
           .run();
@@ -489,7 +490,7 @@ class ProxyV2 final : public Upstream {
     return {};
   }
 
-  // The free list of DAOs, with the token where the registry says so.
+  // Asks for the list of DAOs, which is free. Sends the token only if the registry says so.
   Done probe(Call& call) override {
     const ProxySettings& settings = configuration_.proxy;
     const bool sends_token = settings.probe_sends_token;

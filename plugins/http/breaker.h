@@ -1,8 +1,10 @@
-// Breaker: stops calling what fails. Closed: calls pass and are counted over a sliding window. Once
-// enough of them failed, and enough of all, it opens and calls are refused; after a pause it is
-// half-open: one call is let through, and its outcome closes it or opens it again.
+// Breaker: a circuit breaker. While it is closed, calls pass and are counted over a sliding window.
+// When both the number and the share of failed calls reach their thresholds, it opens and refuses
+// calls. After a pause it is half-open: it lets one trial call through, whose outcome closes it or
+// opens it again.
 //
-// Owned by the upstream; lock-free, any Thread. Counts are approximate where Threads meet.
+// Owned by the upstream. Lock-free; any Thread may call it. Counts are approximate when several
+// Threads call it at once.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +14,8 @@
 
 namespace turnpike::http {
 
-// Calls and failures of about the last `window_ns`, kept in cells of an eighth of it each. A cell
-// is one word, so that a call costs one addition.
+// Counts the calls and failures of about the last `window_ns`, in eight cells of equal duration. A
+// cell is one word, so a call costs one atomic addition.
 class CallWindow {
  public:
   struct Counts {
@@ -29,11 +31,11 @@ class CallWindow {
     const std::uint64_t increment = one_call + (has_failed ? one_failure : 0);
     std::atomic<std::uint64_t>& cell = cells_[period % cells];
     std::uint64_t seen = cell.load(std::memory_order_relaxed);
-    while (tag_of(seen) != tag_at(period)) {  // of an earlier round
+    while (tag_of(seen) != tag_at(period)) {  // the cell is from an earlier round
       const std::uint64_t fresh = (tag_at(period) << tag_shift) | increment;
       if (cell.compare_exchange_weak(seen, fresh, std::memory_order_relaxed)) return;
     }
-    // Far below what the field holds: Threads that add at the same time do not overflow it.
+    // The limit is half of what the field holds, so concurrent additions cannot overflow it.
     if (calls_of(seen) < calls_max) cell.fetch_add(increment, std::memory_order_relaxed);
   }
 
@@ -54,8 +56,8 @@ class CallWindow {
   }
 
  private:
-  // A word: 24 bits of the period's number, which come again after years; 20 of calls; 20 of
-  // failures.
+  // Layout of a word: a tag of 24 bits from the period's number, 20 bits of calls and 20 bits of
+  // failures. With a window of 10 seconds a tag repeats after about eight months.
   static constexpr std::uint64_t cells = 8;
   static constexpr unsigned calls_shift = 20;
   static constexpr unsigned tag_shift = 40;
@@ -68,7 +70,7 @@ class CallWindow {
   [[nodiscard]] std::uint64_t period_of(std::int64_t now_ns) const noexcept {
     return static_cast<std::uint64_t>(now_ns / cell_ns_);
   }
-  // Never 0, which is an empty cell.
+  // Never 0, which marks an empty cell.
   static std::uint64_t tag_at(std::uint64_t period) noexcept { return period % tag_mask + 1; }
   static std::uint64_t tag_of(std::uint64_t cell) noexcept { return cell >> tag_shift; }
   static std::uint64_t calls_of(std::uint64_t cell) noexcept {
@@ -80,8 +82,8 @@ class CallWindow {
 };
 
 struct BreakerTerms {
-  std::uint32_t failures_min = 10;  // in the window, to open it
-  std::uint32_t percent = 50;       // of the calls in the window, to open it
+  std::uint32_t failures_min = 10;  // failures in the window that open the breaker
+  std::uint32_t percent = 50;       // share of failed calls in the window that opens it
   std::uint32_t window_ms = 10'000;
   std::uint32_t open_ms = 10'000;  // the pause
 };
@@ -98,13 +100,13 @@ class Breaker {
   enum class Outcome : std::uint8_t { success, failure, neither };
   enum class Change : std::uint8_t { none, opened, opened_again, closed };
 
-  // Whether a call may be tried now. Each pass that is not `refused` is followed by one report();
-  // a trial that never reports only costs one more pause.
+  // Whether a call may be tried now. The caller follows each pass other than `refused` by one
+  // report(). If the report of a trial is missing, the next trial comes one pause later.
   Pass ask(std::int64_t now_ns) noexcept {
     std::int64_t open_until = open_until_ns_.load(std::memory_order_acquire);
     if (open_until == 0) return Pass::normal;
     if (now_ns < open_until) return Pass::refused;
-    // The call that moves the end of the pause is the trial.
+    // Of concurrent calls, the one that moves the end of the pause is the trial.
     const bool is_first = open_until_ns_.compare_exchange_strong(open_until, now_ns + open_ns_,
                                                                  std::memory_order_acq_rel);
     return is_first ? Pass::trial : Pass::refused;
@@ -126,14 +128,14 @@ class Breaker {
     return is_first ? Change::opened : Change::none;
   }
 
-  // Evidence from outside of a call, such as a probe that succeeded. True: it was open.
+  // Closes the breaker on evidence from elsewhere, such as a successful probe. True if it was open.
   bool close() noexcept {
     if (!is_open()) return false;
-    window_.clear();  // else the next failure alone would open it
+    window_.clear();  // otherwise the next failure alone would open it again
     return open_until_ns_.exchange(0, std::memory_order_acq_rel) != 0;
   }
 
-  // How long its pause lasts yet; 0: it is over, or the breaker is closed.
+  // The rest of the pause; 0 if the pause is over or the breaker is closed.
   [[nodiscard]] std::int64_t refuses_for_ns(std::int64_t now_ns) const noexcept {
     const std::int64_t open_until = open_until_ns_.load(std::memory_order_acquire);
     return open_until == 0 ? 0 : std::max<std::int64_t>(0, open_until - now_ns);
@@ -141,7 +143,7 @@ class Breaker {
   [[nodiscard]] bool refuses(std::int64_t now_ns) const noexcept {
     return refuses_for_ns(now_ns) > 0;
   }
-  // False spares the caller a look at the clock.
+  // Also true when the pause is over. Callers test this first to avoid reading the clock.
   [[nodiscard]] bool is_open() const noexcept {
     return open_until_ns_.load(std::memory_order_acquire) != 0;
   }
@@ -155,7 +157,7 @@ class Breaker {
   Change end_trial(Outcome outcome, std::int64_t now_ns) noexcept {
     if (outcome == Outcome::success) return close() ? Change::closed : Change::none;
     const bool has_failed = outcome == Outcome::failure;
-    // After one that says nothing the next call may try at once.
+    // After a trial without a result, the next call may try at once.
     open_until_ns_.store(has_failed ? now_ns + open_ns_ : now_ns, std::memory_order_release);
     return has_failed ? Change::opened_again : Change::none;
   }

@@ -38,7 +38,7 @@ bool is_of_the_gateway(std::string_view name) noexcept {
   return false;
 }
 
-// Headers that hold credentials wherever they are used; those of one service alone cannot be told.
+// Headers that commonly hold credentials. Headers that are specific to one service are not known.
 bool is_credential(std::string_view name) noexcept {
   for (std::string_view known : {"authorization", "proxy-authorization", "cookie", "x-api-key"}) {
     if (same_header_name(name, known)) return true;
@@ -46,13 +46,13 @@ bool is_credential(std::string_view name) noexcept {
   return false;
 }
 
-// Files of secrets usually end with a line break that is no part of the secret.
+// A file with a secret usually ends with a line break that is not part of the secret.
 std::string without_line_end(std::string text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
   return text;
 }
 
-// Reads one setting into `into`; the failure has its path.
+// Reads one setting into `into`. A failure names the setting.
 template <class T>
 Done read_number(const Settings& settings, std::string_view key, T& into, std::int64_t minimum,
                  std::int64_t maximum) {
@@ -62,7 +62,7 @@ Done read_number(const Settings& settings, std::string_view key, T& into, std::i
   return Unit{};
 }
 
-// The length of the host in "host", "host:port" or "[v6]:port"; 0 when there is none.
+// The length of the host in "host", "host:port" or "[v6]:port"; 0 if there is no valid host.
 std::size_t host_length(std::string_view authority) noexcept {
   if (!authority.starts_with('[')) {
     const std::size_t length = std::min(authority.find(':'), authority.size());
@@ -75,7 +75,7 @@ std::size_t host_length(std::string_view authority) noexcept {
   return is_address ? end + 1 : 0;
 }
 
-// What follows the host: nothing, or ":" and a number that a port can have.
+// Whether `text`, the part after the host, is empty or ":" and a valid port number.
 bool is_port(std::string_view text) noexcept {
   if (text.empty()) return true;
   const std::string_view digits = text.substr(1);
@@ -88,7 +88,7 @@ bool is_port(std::string_view text) noexcept {
   return port >= 1 && port <= 65'535;
 }
 
-// What is wrong behind the scheme is told together: user, host or port, and path.
+// Mistakes after the scheme (user, host or port, path) are all reported at once.
 void read_base_url(const Settings& settings, Configuration& configuration, Mistakes& mistakes) {
   const auto wrong = [&mistakes](std::string_view message) { mistakes.add("base_url", message); };
   auto value = settings.string("base_url", "");
@@ -234,7 +234,7 @@ void read_retry(const Settings& settings, Configuration& into, Mistakes& mistake
   mistakes.note(read_number(settings, "budget_percent", into.retry_budget_percent, 0, 100));
 }
 
-// The list under `key`; without one `otherwise`.
+// The list under `key`, or `otherwise` if there is no such key.
 Result<FailureStatuses> read_statuses(const Settings& settings, std::string_view key,
                                       const FailureStatuses& otherwise) {
   const Settings* list = settings.find(key);
@@ -245,7 +245,7 @@ Result<FailureStatuses> read_statuses(const Settings& settings, std::string_view
   FailureStatuses statuses;
   Mistakes mistakes;
   for (std::size_t at = 0; at < list->items.size(); ++at) {
-    Settings one;  // so that the item is read as any number is
+    Settings one;  // wraps the item, so that it is read like any other number
     one.fields.push_back({"status", list->items[at]});
     const auto status = one.integer("status", 0, FailureStatuses::lowest, FailureStatuses::highest);
     if (status.ok()) {
@@ -259,14 +259,14 @@ Result<FailureStatuses> read_statuses(const Settings& settings, std::string_view
   return statuses;
 }
 
-// 500 is not among them: it is what callers get for input that an upstream cannot cope with.
+// 500 is not included: many upstreams answer it to bad input, so callers could open the breaker.
 FailureStatuses usual_failure_statuses() {
   FailureStatuses statuses;
   for (const int status : {502, 503, 504}) statuses.add(status);
   return statuses;
 }
 
-// Its `statuses` are read for each operation, which may have its own.
+// read_configuration() reads the key `statuses`, since an operation may override it.
 void read_breaker(const Settings& settings, Configuration& into, Mistakes& mistakes) {
   BreakerTerms& terms = into.breaker;
   mistakes.only(settings, {"failures", "percent", "window_ms", "open_ms", "statuses"});
@@ -307,7 +307,7 @@ Result<Configuration::Retry> read_route_retry(const Settings& settings) {
   return Settings::wrong("retry", "unsent, safe or never");
 }
 
-// A route's literal segments are kept decoded; as part of a template they are encoded again.
+// The literal segments of a route's pattern are stored decoded. A template needs them encoded.
 std::string as_template(std::string_view pattern) {
   std::string text;
   bool is_in_parameter = false;
@@ -325,7 +325,7 @@ std::string as_template(std::string_view pattern) {
   return text;
 }
 
-// The route's path below `prefix`; nothing when it is not below it.
+// The route's path below `prefix`; empty if the path is not below it.
 std::optional<std::string> below(std::string_view pattern, std::string_view prefix) {
   while (prefix.ends_with('/')) prefix.remove_suffix(1);
   if (!pattern.starts_with(prefix)) return std::nullopt;
@@ -336,11 +336,12 @@ std::optional<std::string> below(std::string_view pattern, std::string_view pref
 }
 
 struct OfUpstream {
-  std::optional<std::string> prefix;  // nothing: it cannot be read
+  std::optional<std::string> prefix;  // empty: the setting is invalid
   FailureStatuses failure_statuses;
 };
 
-// The template of an operation whose route has no `path`; nothing: `prefix` does not give one.
+// The template of an operation whose route has no `path`; empty if it cannot be derived from
+// `prefix`. A path that is not below `prefix` is added to `outside`.
 std::optional<std::string> derived_path(const BoundOperation& operation,
                                         const OfUpstream& of_upstream,
                                         std::set<std::string_view>& outside) {
@@ -350,8 +351,8 @@ std::optional<std::string> derived_path(const BoundOperation& operation,
   return path;
 }
 
-// `mistakes` are of the route's own settings; `outside`, of the upstream's, has the paths that are
-// not below its prefix.
+// `mistakes` collects mistakes in the route's settings, `outside` the paths that are not below the
+// upstream's prefix.
 Configuration::Operation read_operation(const BoundOperation& operation,
                                         const OfUpstream& of_upstream, Mistakes& mistakes,
                                         std::set<std::string_view>& outside) {

@@ -1,7 +1,7 @@
-// Configuration: the settings of one HTTP upstream after checking, as README.md lists them. Unknown
-// keys are refused with the nearest known one; messages never hold a secret's value.
+// Configuration: the checked settings of one HTTP upstream, as README.md lists them. An unknown key
+// is an error whose message suggests the nearest known key. Messages never contain a secret.
 //
-// Made by bind(), owned by the Upstream, immutable: any Thread.
+// Made by bind(), owned by the Upstream. Immutable; any Thread may read it.
 #pragma once
 
 #include <bitset>
@@ -19,7 +19,7 @@
 
 namespace turnpike::http {
 
-// Statuses from 500 to 599 that say that the upstream fails, whatever it was asked.
+// Statuses from 500 to 599 that mean that the upstream fails regardless of the request.
 class FailureStatuses {
  public:
   static constexpr int lowest = 500;
@@ -37,17 +37,17 @@ class FailureStatuses {
 
 struct Configuration {
   std::string upstream_id;
-  std::string base_url;                     // without a slash at its end
-  std::vector<OwnedHeader> headers;         // fixed ones, User-Agent and the credential's
-  std::vector<OwnedHeader> public_headers;  // those of them that hold no secret
+  std::string base_url;                     // without a trailing slash
+  std::vector<OwnedHeader> headers;         // fixed headers, User-Agent and the credential's header
+  std::vector<OwnedHeader> public_headers;  // those of `headers` that hold no secret
   std::string credential_parameter;         // name of the query parameter; empty: none
   std::string credential_query;             // "name=value", encoded
-  std::vector<std::string> secrets;         // as they stand in headers or query: never passed on
+  std::vector<std::string> secrets;         // as sent; removed from reply headers and failures
   bool lacks_credential = false;
 
   std::uint32_t connect_timeout_ms = 3'000;
-  std::uint32_t total_timeout_ms = 0;  // 0: the call's deadline alone
-  std::uint32_t connections_max = 0;   // 0: the gateway's bound
+  std::uint32_t total_timeout_ms = 0;  // 0: only the call's deadline applies
+  std::uint32_t connections_max = 0;   // 0: the gateway's limit
   bool allow_private_addresses = false;
 
   std::uint32_t attempts_max = 2;
@@ -57,12 +57,12 @@ struct Configuration {
   BreakerTerms breaker;
 
   std::string probe_path = "/";
-  int probe_status = 0;  // 0: any below 500 but 401 to 403 and 429
-  bool probe_has_credential = false;  // as the registry says, see Binding
+  int probe_status = 0;  // 0: any below 500 except 401 to 403 and 429
+  bool probe_has_credential = false;  // from the registry: Binding::probe_uses_credential
 
   enum class Retry : std::uint8_t {
-    unsent,  // a GET that the upstream has not seen
-    safe,    // any call, also one that the upstream may have seen
+    unsent,  // retry a GET that the upstream has certainly not seen
+    safe,    // retry any call, even one that the upstream may have seen
     never,
   };
   struct Operation {
@@ -74,7 +74,8 @@ struct Configuration {
   std::vector<Operation> operations;
 };
 
-// The failure has every mistake (turnpike/helpers/mistakes.h), those of a route at its operation.
+// A Failure lists all mistakes (turnpike/helpers/mistakes.h). Mistakes in a route's settings are
+// listed under its operation.
 Result<Configuration> read_configuration(const Binding& binding);
 
 }  // namespace turnpike::http

@@ -64,7 +64,7 @@ void append_segment(std::string& out, std::string_view raw) {
   }
 }
 
-// What is wrong with the literal parts, or nothing.
+// What is expected instead of this literal text; empty if the text is valid.
 std::string problem_of_literal(std::string_view text) {
   for (std::size_t at = 0; at < text.size(); ++at) {
     const char letter = text[at];
@@ -113,8 +113,8 @@ Result<PathTemplate, std::string> PathTemplate::parse(
   return parsed;
 }
 
-// Whether a piece of a decoded value that may hold slashes would lead out of its place at an
-// upstream that decodes before it normalises.
+// Whether the decoded value contains a dot segment between slashes or backslashes. An upstream that
+// decodes a path before it normalises it would then leave the template's path.
 static bool climbs(std::string_view value) {
   while (!value.empty()) {
     const std::string_view piece = value.substr(0, value.find_first_of("/\\"));

@@ -1,8 +1,8 @@
-// RetryBudget: retries may be at most a share of the calls, so that an upstream in trouble is not
-// given more work than a healthy one. Every call adds a fraction of a token, every retry takes a
-// whole one, and no more than `burst` are saved.
+// RetryBudget: limits retries to a share of the calls, so that retries do not overload an upstream
+// that already fails. Every call adds a fraction of a token, every retry takes a whole token, and
+// at most `burst` tokens are saved.
 //
-// Owned by the upstream; lock-free, any Thread.
+// Owned by the upstream. Lock-free; any Thread may call it.
 #pragma once
 
 #include <algorithm>

@@ -13,11 +13,11 @@ namespace {
 
 constexpr std::int64_t ns_per_ms = 1'000'000;
 constexpr std::int64_t slow_caller_ns = 1'000 * ns_per_ms;
-// A breaker that keeps opening is told so often.
+// How often a breaker that keeps opening is logged.
 constexpr std::int64_t line_interval_ns = 60'000 * ns_per_ms;
 
-// A caller's header fields that never go on, whatever the route allows: credentials for the gateway
-// or for others, and those that the gateway or the operator sets.
+// Whether a caller's header field is never forwarded, even if the route allows it: credentials, and
+// fields that the gateway or the operator sets.
 bool stays_here(std::string_view name, const std::vector<OwnedHeader>& own) noexcept {
   for (std::string_view never :
        {"authorization", "proxy-authorization", "cookie", "x-service-api-key", "payment-signature",
@@ -31,7 +31,8 @@ bool stays_here(std::string_view name, const std::vector<OwnedHeader>& own) noex
   });
 }
 
-// A call whose deadline is earlier by as much as the time allowed here is shorter.
+// A Call with an earlier deadline, if `total_timeout_ms` ends before the call's own deadline. The
+// difference is fixed, so the deadline still moves when that of the wrapped call moves.
 class ShorterCall final : public Call {
  public:
   ShorterCall(Call& call, Clock& clock, std::uint32_t total_timeout_ms)
@@ -58,13 +59,13 @@ class ShorterCall final : public Call {
   std::int64_t earlier_by_ns_ = 0;
 };
 
-// Rounded up: who comes then finds the pause over.
+// Rounded up, so that a caller who waits that long finds the pause over.
 std::uint32_t seconds_of(std::int64_t duration_ns) noexcept {
   constexpr std::int64_t ns_per_second = 1'000 * ns_per_ms;
   return static_cast<std::uint32_t>((duration_ns + ns_per_second - 1) / ns_per_second);
 }
 
-// Whether a query's parameter has this name, once both are decoded.
+// Whether a query parameter has this name after decoding, ignoring case.
 bool has_name(std::string_view pair, std::string_view name) {
   const std::string_view raw = pair.substr(0, pair.find('='));
   std::string decoded;
@@ -84,7 +85,7 @@ bool has_name(std::string_view pair, std::string_view name) {
 
 }  // namespace
 
-// From the upstream's reply to the gateway's sink.
+// Passes the upstream's reply on to the gateway's sink, without header fields that hold a secret.
 class ReplyPassage final : public HttpSink {
  public:
   ReplyPassage(ReplySink& sink, const std::vector<std::string>& secrets)
@@ -124,9 +125,9 @@ class ReplyPassage final : public HttpSink {
 
 namespace {
 
-// Whether the upstream could be reached, which no input of a caller decides. A connection that was
-// used before may have been stale, so what broke it says nothing; neither does a call that had no
-// time left to try.
+// Whether the upstream could be reached. A caller's input must not influence this. A failure on a
+// reused connection counts as neither, because the connection may have been stale; so does a call
+// without time left to try.
 Breaker::Outcome reached(const Done& done, const ReplyPassage& passage) noexcept {
   using enum Breaker::Outcome;
   if (done.ok() || passage.status() != 0) return success;
@@ -135,7 +136,7 @@ Breaker::Outcome reached(const Done& done, const ReplyPassage& passage) noexcept
                                                                                  : neither;
 }
 
-// Whether the upstream, once reached, answered this operation as one that works.
+// Whether the upstream, once reached, answered this operation properly.
 Breaker::Outcome answered(const Done& done, const ReplyPassage& passage,
                           const FailureStatuses& failure_statuses, bool was_slowed) noexcept {
   using enum Breaker::Outcome;
@@ -146,7 +147,7 @@ Breaker::Outcome answered(const Done& done, const ReplyPassage& passage,
   const bool has_broken =
       failure_seen.kind == FailureKind::transport || failure_seen.kind == FailureKind::timeout;
   if (!has_broken || !failure_seen.maybe_sent) return neither;
-  // An upstream gives up on a reply that is taken too slowly, which is its reader's doing.
+  // If the caller read the reply too slowly, the upstream may have given up because of that.
   return was_slowed && passage.status() != 0 ? neither : failure;
 }
 
@@ -186,13 +187,14 @@ std::optional<HttpUpstream::Passes> HttpUpstream::ask_breakers(std::uint32_t ope
     return Passes{Breaker::Pass::normal, Breaker::Pass::normal};
   }
   const std::int64_t now_ns = host_.clock().monotonic_ns();
-  // Asked first, so that neither gives its one trial to a call that the other refuses.
+  // This check comes first, so that neither breaker spends its trial on a call that the other
+  // refuses.
   if (reaching_.breaker.refuses(now_ns) || own.refuses(now_ns)) return std::nullopt;
   const Passes passes{reaching_.breaker.ask(now_ns), own.ask(now_ns)};
   if (passes.upstream != Breaker::Pass::refused && passes.operation != Breaker::Pass::refused) {
     return passes;
   }
-  // Another call was faster in between: what this one was given goes to the next.
+  // A concurrent call took the other breaker's trial. Give this call's trial back.
   using enum Breaker::Outcome;
   if (passes.upstream == Breaker::Pass::trial) {
     reaching_.breaker.report(passes.upstream, neither, now_ns);
@@ -220,7 +222,7 @@ void HttpUpstream::report_to_breakers(std::uint32_t operation, const Passes& pas
   if (answer != none) tell(own, bound.name + " at " + where, answer, why);
 }
 
-// A line for each change, but for one that repeats itself.
+// Logs each change, but a breaker that keeps opening at most once per line_interval_ns.
 void HttpUpstream::tell(Watch& watch, const std::string& what, Breaker::Change change,
                         std::string_view why) {
   const std::int64_t now_ns = host_.clock().monotonic_ns();
@@ -263,7 +265,7 @@ Done HttpUpstream::execute(const UpstreamRequest& request, ReplySink& sink, Call
     host_.report().count("http_retries", 1);
     done = attempt(request, *prepared, true, passage, shorter);
   }
-  // The deadline moves on by the time that the reply waited for its caller.
+  // The deadline moves by the time that the sink spent waiting for the caller (Call::deadline_ns).
   const bool was_slowed = shorter.deadline_ns() - deadline_ns >= slow_caller_ns;
   report_to_breakers(request.operation, *passes, done, passage, was_slowed);
   if (!done.ok()) return scrubbed(std::move(done).error());
@@ -304,8 +306,8 @@ void HttpUpstream::append_query(std::string& url, std::string_view query) const 
     if (!query.empty()) append(query);
     return;
   }
-  // A caller's own parameter of that name would stand beside ours, and which one an upstream takes
-  // is its affair; so it is left out.
+  // Drop the caller's parameters of that name: it is not known which of two values the upstream
+  // would use.
   while (!query.empty()) {
     const std::size_t end = std::min(query.find('&'), query.size());
     const std::string_view pair = query.substr(0, end);
@@ -341,8 +343,9 @@ bool HttpUpstream::may_repeat(const UpstreamRequest& request,
   return request.method == Method::get && !failure.maybe_sent;
 }
 
-// Twice as long each time, and somewhere between the half and the whole of it, so that callers who
-// failed together do not come back together. False: the deadline would pass first.
+// Exponential backoff with jitter: the wait is between half and all of a time that doubles with
+// each attempt, so that calls that failed together are not retried together. False if the deadline
+// would pass first or the wait was ended early.
 bool HttpUpstream::wait_before_repeat(std::uint32_t attempt, Call& call) {
   const std::uint64_t whole_ms = std::uint64_t{configuration_.backoff_ms} << (attempt - 1);
   std::uint8_t bytes[4];
@@ -388,7 +391,7 @@ Done HttpUpstream::probe(Call& call) {
   Done done = host_.http().call({Method::get, url, headers, {}}, options, sink, shorter);
   if (!done.ok()) return scrubbed(std::move(done).error());
   if (Done judged = probed(sink.status_); !judged.ok()) return judged;
-  // It says that the upstream is there, and nothing of any operation.
+  // The probe shows that the upstream can be reached, but nothing about any operation.
   if (reaching_.breaker.close()) {
     tell(reaching_, configuration_.upstream_id + " (" + configuration_.base_url + ")",
          Breaker::Change::closed, {});

@@ -1,9 +1,11 @@
-// HttpUpstream: forwards operations to one HTTP upstream as its Configuration says: the caller's
-// query and body byte for byte, the upstream's reply byte for byte. Its own credential goes to the
-// upstream alone; what the upstream reflects of it in header fields, and what the client writes of
-// it into failures, is taken out.
+// HttpUpstream: forwards operations to one HTTP upstream, as its Configuration says. The caller's
+// query and body and the upstream's reply body pass through byte for byte. The credential is sent
+// only to the upstream: a reply header field that contains a secret is dropped, and secrets in the
+// text of failures are replaced. A caller's query parameter with the name of the credential's is
+// dropped, too.
 //
-// Made by bind(); execute(), state() and probe() may be called from any Thread at the same time.
+// Made by bind(), owned by the host. execute(), state() and probe() may be called concurrently from
+// any Thread.
 #pragma once
 
 #include <deque>
@@ -26,13 +28,13 @@ class HttpUpstream final : public Upstream {
   Done probe(Call& call) override;
 
  private:
-  // A breaker, and when its state was last written to the log.
+  // A breaker, and when its opening was last written to the log.
   struct Watch {
     explicit Watch(const BreakerTerms& terms) noexcept : breaker(terms) {}
     Breaker breaker;
     std::atomic<std::int64_t> last_line_ns{0};
   };
-  // A call's passes through the two that it needs, its upstream's and its operation's.
+  // A call's passes through the two breakers, its upstream's and its operation's.
   struct Passes {
     Breaker::Pass upstream = Breaker::Pass::refused;
     Breaker::Pass operation = Breaker::Pass::refused;
@@ -47,19 +49,19 @@ class HttpUpstream final : public Upstream {
                class ReplyPassage& passage, Call& call);
   bool may_repeat(const UpstreamRequest& request, const Failure& failure) const noexcept;
   bool wait_before_repeat(std::uint32_t attempt, Call& call);
-  // Nothing: one of them refuses the call.
+  // Empty if one of the two breakers refuses the call.
   std::optional<Passes> ask_breakers(std::uint32_t operation);
   void report_to_breakers(std::uint32_t operation, const Passes& passes, const Done& done,
                           const class ReplyPassage& passage, bool was_slowed);
   void tell(Watch& watch, const std::string& what, Breaker::Change change, std::string_view why);
   [[nodiscard]] Done probed(int status) const;
-  // `failure` without any secret in its text.
+  // `failure` with every secret in its message replaced.
   [[nodiscard]] Failure scrubbed(Failure failure) const;
 
   const Configuration configuration_;
   Host& host_;
-  Watch reaching_;                // whether the upstream can be reached at all
-  std::deque<Watch> operations_;  // whether it answers each operation
+  Watch reaching_;                // for failures to reach the upstream at all
+  std::deque<Watch> operations_;  // for failures of each operation
   RetryBudget retry_budget_;
 };
 

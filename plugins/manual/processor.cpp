@@ -19,7 +19,7 @@ std::string text_of(Price price) {
   return std::string(price.currency) + " " + std::to_string(price.minor);
 }
 
-// Takes the next word of `text`, which words divide by a blank.
+// Removes the first word from `text`, with the blank after it, and returns the word.
 std::string_view take_word(std::string_view& text) {
   const std::size_t end = text.find(' ');
   const std::string_view word = text.substr(0, end);
@@ -104,7 +104,7 @@ Result<Begun> BoundManual::begin(const Order& order, Call& call) {
                                   text_of(order.price) + " " + std::to_string(expires_at_ms),
                                   call);
   if (!written.ok()) return written.error();
-  // Begun before, it is until the moment that was said then.
+  // If the order was begun before, the end of the time to pay that was stored then still holds.
   const auto kept = ordered(order.purchase_id, call);
   if (!kept.ok()) return kept.error();
   if (!*kept) return store_away(true);
@@ -161,7 +161,7 @@ Done BoundManual::confirm(std::string_view reference, Price price, std::string_v
   const auto written =
       write_once(paid_key(reference), text_of(price) + " " + std::string(note), call);
   if (!written.ok()) return written.error();
-  return Unit{};  // confirmed twice is confirmed
+  return Unit{};  // also when it was confirmed before
 }
 
 Result<Refunded> BoundManual::refund(std::string_view payment, Price price, std::string_view key,

@@ -1,12 +1,12 @@
-// ManualProcessor: Credits that are paid for by a transfer which an operator sees, on a bank
-// account or anywhere else. It keeps what was ordered and what the operator said of it in the
-// plugin's Store, and knows nothing by itself:
+// ManualProcessor: Credits that are paid for by a transfer, to a bank account or elsewhere, which
+// an operator confirms by hand. The processor learns of payments only from the operator. Its
+// records in the plugin's Store:
 //
-//   order/<purchase>          what is to be paid, until when
+//   order/<purchase>          the price and the end of the time to pay
 //   paid/<purchase>           an operator has seen the money (`turnpike purchase confirm`)
-//   refund/<purchase>/<key>   the operator sends so much of it back, by hand
+//   refund/<purchase>/<key>   an amount that the operator must send back by hand
 //
-// The host owns the objects; any Thread, several at once.
+// The host owns the objects and may call them on any Thread, several calls at once.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,9 @@
 
 namespace turnpike::manual {
 
-// What stands under `processors.manual`.
+// The settings under `processors.manual`.
 struct ManualSettings {
-  std::string instructions_url;  // where people read how to pay; "{purchase}" is the id; or empty
+  std::string instructions_url;  // a page on how to pay; "{purchase}" becomes the id; may be empty
   std::int64_t days_to_pay = 14;
 };
 Result<ManualSettings> read_settings(const Settings& settings);
@@ -44,10 +44,10 @@ class BoundManual final : public BoundProcessor {
     std::int64_t minor = 0;
     std::int64_t expires_at_ms = 0;
   };
-  // Nothing: it was never ordered.
+  // Empty if there is no such order.
   Result<std::optional<Ordered>> ordered(std::string_view purchase_id, Call& call);
   Result<std::optional<std::string>> value_of(const std::string& key, Call& call);
-  // Writes a record that is never changed. False: there is one already.
+  // Writes a record that never changes afterwards. False if the record exists already.
   Result<bool> write_once(const std::string& key, const std::string& value, Call& call);
 
   const ManualSettings settings_;

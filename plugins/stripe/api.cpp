@@ -32,7 +32,8 @@ bool is_refusal_for_good(int status) noexcept {
   return status == 400 || status == 402 || status == 404;
 }
 
-// What an answer to 403 says is missing: "rak_refund_write". Nothing else of its text is used.
+// The missing permission that the message of a 403 names, such as "rak_refund_write". The rest of
+// the message is not used.
 std::string permission_in(std::string_view message) {
   const std::size_t at = message.find("rak_");
   if (at == message.npos) return {};
@@ -45,7 +46,7 @@ std::string name_of(const Ask& ask) {
   return std::string(turnpike::name_of(ask.method)) + " " + ask.path;
 }
 
-// What stands in the head of a reply.
+// The status and the headers of a reply.
 struct Head {
   int status = 0;
   std::string request_id;
@@ -91,7 +92,7 @@ std::string with_request(std::string text, const Reply& reply) {
   return text;
 }
 
-// Of an answer that neither did it nor refused it for good.
+// The Failure for an answer that is neither a success nor a definite refusal.
 Failure failure_of(const Ask& ask, const Reply& reply) {
   const std::string said = name_of(ask) + ": " + reply.summary();
   if (reply.status == 401) {
@@ -132,8 +133,8 @@ struct Api::Answer {
   bool is_json = false;
 };
 
-// The rule of Stripe's own libraries: what Stripe says of repeating, and if it says nothing, 409
-// and 5xx. So 429 is not repeated: what was limited once should not come thrice.
+// Retries by the rule of Stripe's own libraries: as Stripe-Should-Retry says; without it, after 409
+// and 5xx. A 429 is not retried, since retries would add to the load that was limited.
 Api::Next Api::after(const Ask& ask, const Answer& answer, bool is_last) {
   const Reply& reply = answer.reply;
   if (calls_for_new_key(ask, reply)) return Next::again_under_new_key;
@@ -204,7 +205,8 @@ Result<Api::Answer> Api::attempt(const Ask& ask, std::string_view key, Call& cal
   return answer;
 }
 
-// Twice as long after each attempt, and up to twice that by chance. False: the time is over.
+// Waits with exponential backoff and jitter: a time that doubles with each attempt, plus a random
+// time up to the same length. False if the call was cancelled or its deadline passed.
 bool Api::wait(int attempts, Call& call) const {
   const std::uint32_t wait_ms = first_wait_ms << (attempts - 1);
   std::array<std::uint8_t, 2> chance{};
@@ -231,7 +233,7 @@ Result<Reply> Api::send(const Ask& ask, Call& call) const {
     return Failure{FailureKind::credential, "the secret of api_key is not available", {}, false};
   }
   std::string key = ask.key;
-  bool maybe_sent = false;  // by any attempt
+  bool maybe_sent = false;  // in any attempt
   for (int attempts = 1;; ++attempts) {
     auto answer = attempt(ask, key, call);
     const bool is_last = attempts == attempts_max;

@@ -1,11 +1,12 @@
-// Api: one call of Stripe's API over the gateway's HTTP (docs/protocols.md, "Stripe"). It repeats
-// what is to be repeated, within the call's deadline, and says what became of it: an answer, a
-// refusal, or a Failure which tells whether Stripe may have acted.
+// Api: calls Stripe's API over the gateway's HTTP (docs/protocols.md, "Stripe"). It retries within
+// the call's deadline and returns an answer, a definite refusal, or a Failure that says whether
+// Stripe may have acted.
 //
-// No message holds a secret or what Stripe writes for people, which may name data of a card: types,
-// codes and parameters alone, and the request's id, by which an operator finds it in Stripe's log.
+// Messages contain no secrets and none of Stripe's texts for people, which may contain card data.
+// They contain only types, codes, parameters and the request id, with which an operator finds the
+// request in Stripe's log.
 //
-// One per BoundProcessor, which owns it. Immutable; any Thread or fiber. send() waits.
+// Owned by its BoundProcessor. Immutable; any Thread or fiber may call it. send() waits.
 #pragma once
 
 #include <cstdint>
@@ -24,19 +25,19 @@
 
 namespace turnpike::stripe {
 
-// The version whose names this plugin sends and reads.
+// Sent as Stripe-Version with every request.
 inline constexpr std::string_view api_version = "2026-10-28.endive";
 
 inline constexpr int attempts_max = 3;
 
-// Stripe keeps the first answer under an Idempotency-Key for a day and gives it again, errors of
-// its own (5xx) too, and refuses the key with other parameters. When is another key to be used?
+// When a retry uses a new Idempotency-Key. Stripe stores the first answer under a key for a day and
+// replays it, including its own errors (5xx). It refuses a key that comes with other parameters.
 enum class NewKey : std::uint8_t {
-  never,  // a second time would move money twice
-  // When what was answered is no answer to this attempt: a kept 5xx, or a refusal of the key. For
-  // what is asked only when it is known that nothing came of it.
+  never,  // a second execution would move money twice
+  // After a replayed 5xx or a refusal of the key, which say nothing about this attempt. For
+  // requests that are sent only when it is known that an earlier one had no effect.
   for_kept_errors,
-  // After a 5xx, too: for what may be made twice, when nobody learns of the other one.
+  // After any 5xx, too. For objects that may be created twice, because the other one is never used.
   for_errors,
 };
 
@@ -44,24 +45,25 @@ struct Ask {
   Method method = Method::get;
   std::string path;      // "/v1/refunds"
   Form form = {};        // the query of a GET, the body of a POST
-  std::string key = {};  // Idempotency-Key of a POST; empty: none is needed
+  std::string key = {};  // Idempotency-Key of a POST; empty: none
   NewKey new_key = NewKey::never;
 };
 
-// What Stripe says is wrong.
+// Stripe's error, without its text for people.
 struct Refusal {
   std::string type;
   std::string code;  // a word; empty: none
   std::string param;
 };
 
-// Status 200 to 299, 400, 402 or 404: Stripe did it, or refuses it for good.
+// A final answer. With status 200 to 299 Stripe did what was asked; with 400, 402 or 404 it refuses
+// for good.
 struct Reply {
   int status = 0;
   Json body = {};
-  std::string request_id = {};  // for messages; empty: none that looks like one
-  std::int64_t date_ms = -1;    // Stripe's clock; -1: it did not say
-  bool is_kept = false;         // given again, of an earlier request under the same key
+  std::string request_id = {};  // for messages; empty: missing or malformed
+  std::int64_t date_ms = -1;    // Stripe's clock, from Date; -1: unknown
+  bool is_kept = false;         // Stripe replayed the answer to an earlier request with this key
 
   [[nodiscard]] bool is_done() const noexcept { return status >= 200 && status <= 299; }
   [[nodiscard]] JsonValue root() const { return JsonValue(body); }
@@ -82,9 +84,9 @@ class Api {
 
  private:
   struct Answer;
-  // What is to follow on an attempt.
+  // What send() does after an attempt.
   enum class Next : std::uint8_t {
-    nothing,  // its reply is the answer
+    nothing,  // the reply is the answer
     again,
     again_under_new_key,
     give_up,
@@ -98,10 +100,10 @@ class Api {
   Host& host_;
 };
 
-// "GET /v1/refunds" with what the reply says, as a Failure: for what was not to be refused.
+// A Failure with the request's name and the summary of an unexpected reply.
 Failure unexpected(const Ask& ask, const Reply& reply, bool maybe_sent);
 
-// Seconds since 1970 of an IMF-fixdate (RFC 9110, section 5.6.7); nothing: it is none.
+// Seconds since 1970 of an IMF-fixdate (RFC 9110, section 5.6.7); empty if the text is not one.
 std::optional<std::int64_t> read_http_date(std::string_view text);
 
 }  // namespace turnpike::stripe

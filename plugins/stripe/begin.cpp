@@ -1,4 +1,4 @@
-// Where orders and setups are paid: what is sent to make the place, and what is read of it.
+// Creates the pages on which orders and setups are paid, and reads the result of a setup.
 #include <algorithm>
 #include <utility>
 
@@ -8,10 +8,11 @@
 namespace turnpike::stripe {
 namespace {
 
-// What a payment intent charges bears no tax, so where tax is due none is made.
+// The refusal of charges and setups while tax is computed: a PaymentIntent does not compute tax.
 constexpr std::string_view untaxed = "tax_not_supported";
 
-// Stripe takes a session's end from 30 minutes to 24 hours ahead; a minute is for the way there.
+// Stripe requires a session to expire 30 minutes to 24 hours after its creation. The limits leave a
+// minute for the transmission.
 constexpr std::int64_t expiry_min_s = 31 * 60;
 constexpr std::int64_t expiry_max_s = 24 * 3'600 - 60;
 
@@ -27,7 +28,7 @@ Failure strange(std::string what) {
   return {FailureKind::contract, "Stripe answered " + std::move(what), {}, true};
 }
 
-// The customer was deleted at Stripe, or is of another account there.
+// Whether the customer was deleted at Stripe or belongs to another account there.
 bool misses_customer(const Reply& reply) {
   const Refusal refusal = reply.refusal();
   return !reply.is_done() && refusal.code == "resource_missing" && refusal.param == "customer";
@@ -35,7 +36,7 @@ bool misses_customer(const Reply& reply) {
 
 }  // namespace
 
-// `at` is empty, or a map that has metadata of its own: "payment_intent_data".
+// `at` is empty or names a map with metadata of its own, such as "payment_intent_data".
 void BoundStripe::add_metadata(Form& form, std::string_view at, std::string_view name,
                                std::string_view id) const {
   const std::string map = at.empty() ? "metadata" : std::string(at) + "[metadata]";
@@ -66,7 +67,7 @@ Ask BoundStripe::ask_for_checkout(const Order& order) const {
     form.add("expires_at",
              std::clamp(order.expires_at_ms / 1'000, now_s + expiry_min_s, now_s + expiry_max_s));
   }
-  // What is asked for is what is paid: no other currency by Stripe's choice.
+  // The person pays in the order's currency: Stripe must not convert the price.
   form.clear("adaptive_pricing[enabled]");
   for (std::size_t at = 0; at < settings_.payment_methods.size(); ++at) {
     form.add("allowed_payment_method_types[" + std::to_string(at) + "]",
@@ -131,7 +132,7 @@ Result<Begun> BoundStripe::begin_with_customer(const Order& order,
   }
 }
 
-// Nothing is taken before charge() confirms it.
+// Creates the PaymentIntent. It moves no money until charge() confirms it.
 Result<Begun> BoundStripe::begin_intent(const Order& order, Call& call) const {
   if (settings_.computes_tax) return Begun{.refusal = std::string(untaxed)};
   if (!is_id(order.saved_method) || !is_id(order.customer)) {
@@ -172,7 +173,7 @@ Result<Begun> BoundStripe::begun_of(const Ask& ask, const Reply& reply,
   return begun;
 }
 
-// Stripe will not make it, whenever it is asked: the operator should know why.
+// The result for a definite refusal. It is logged, since the operator should know the reason.
 Begun BoundStripe::refused(const Ask& ask, const Reply& reply) const {
   host_.report().log(Severity::error, ask.path + " was refused: " + reply.summary());
   host_.report().count("refused_beginnings", 1);
@@ -188,7 +189,7 @@ Result<SetupState> BoundStripe::look_up_setup(std::string_view reference, Call& 
   if (!reference.starts_with("cs_") || !is_id(reference)) {
     return Failure{FailureKind::contract, "that is no reference of a setup", {}, false};
   }
-  // A person who pays may let the method be kept, too: Order::saves_method.
+  // The session of a payment may save its method, too (Order::saves_method).
   const Ask ask{Method::get, "/v1/checkout/sessions/" + std::string(reference),
                 Form()
                     .add("expand[0]", "setup_intent.payment_method")

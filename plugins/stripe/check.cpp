@@ -1,4 +1,4 @@
-// What an operator should know of how Stripe and this deployment fit together.
+// Checks whether the Stripe account and this deployment's configuration fit together.
 #include <algorithm>
 #include <cstdlib>
 #include <string>
@@ -10,7 +10,7 @@
 namespace turnpike::stripe {
 namespace {
 
-// Webhooks are refused from five minutes on.
+// Webhooks are refused from a difference of five minutes on (signature_tolerance_s).
 constexpr std::int64_t clock_difference_max_s = 60;
 
 std::vector<std::string> types_missing_in(JsonValue endpoint) {

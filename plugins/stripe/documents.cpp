@@ -1,10 +1,10 @@
-// Invoices and receipts: URLs at Stripe, asked for each time, since they end.
+// Invoices and receipts: URLs at Stripe, which are fetched for each request because they expire.
 #include "stripe/processor.h"
 
 namespace turnpike::stripe {
 namespace {
 
-// Invoices stand at invoice.stripe.com and pay.stripe.com, receipts at pay.stripe.com.
+// Invoices are at invoice.stripe.com and pay.stripe.com, receipts at pay.stripe.com.
 bool is_of_stripe(std::string_view url) {
   constexpr std::string_view scheme = "https://";
   const std::string_view origin = origin_of(url);
@@ -15,7 +15,7 @@ bool is_of_stripe(std::string_view url) {
 
 }  // namespace
 
-// On the server that a test put in Stripe's place.
+// Whether `url` is on the server that a test uses in place of Stripe.
 bool BoundStripe::is_ours(std::string_view url) const {
   return settings_.is_own_base && origin_of(url) == settings_.api_base;
 }

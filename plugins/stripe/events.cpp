@@ -27,13 +27,13 @@ constexpr std::string_view types[] = {"checkout.session.completed",
                                       "payment_method.detached",
                                       "payment_method.automatically_updated"};
 
-// Of what this plugin made, which carries its metadata.
+// Whether the object's metadata name no other deployment.
 bool is_of(JsonValue object, const Owner& owner) {
   const JsonValue deployment = object["metadata"]["turnpike_deployment"];
   return deployment.is_absent() || deployment.is(owner.deployment_id);
 }
 
-// Nothing for what is no id: anybody in the Stripe account may write metadata.
+// Empty if `id` is not an id: anyone with access to the Stripe account can write metadata.
 std::optional<Hint> hint(Hint::Of of, std::string id) {
   if (!is_id(id)) return std::nullopt;
   return Hint{of, std::move(id)};
@@ -56,7 +56,7 @@ std::optional<Hint> hint_of(std::string_view type, JsonValue object, const Owner
     return hint(Hint::Of::setup, metadata["turnpike_setup"].text());
   }
   if (type.starts_with("payment_method.")) return hint(Hint::Of::method, object.id());
-  // Refunds and disputes, which others make, carry no metadata of ours.
+  // Refunds and disputes may be made elsewhere, so they may lack this plugin's metadata.
   return hint(Hint::Of::payment, object["payment_intent"].id());
 }
 

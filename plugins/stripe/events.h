@@ -1,7 +1,7 @@
-// Which of Stripe's events are reasons to look something up, and what to look up. An event has no
-// effect of its own: it may be doubled, late, out of order, or forged by whoever has the secret.
+// Reads Stripe's events. An event has no effect except that an object is looked up: events may be
+// duplicated, late, out of order, or forged by a holder of the webhook secret.
 //
-// Pure functions; any Thread.
+// Pure functions; any Thread may call them.
 #pragma once
 
 #include <span>
@@ -14,14 +14,14 @@
 
 namespace turnpike::stripe {
 
-// All that are used; Stripe's list takes at most 20.
+// The types of events that are used. Stripe's list of events takes at most 20 types.
 std::span<const std::string_view> event_types() noexcept;
 
 enum class EventKind : std::uint8_t {
-  told,     // there are hints
-  unused,   // of a type that means nothing here
-  foreign,  // about what this deployment did not make, or of the other mode
-  strange,  // no event at all
+  told,     // it has hints
+  unused,   // its type is not in event_types()
+  foreign,  // about an object of another origin, or of the other mode (live or test)
+  strange,  // not an event
 };
 
 struct ReadEvent {
@@ -29,7 +29,7 @@ struct ReadEvent {
   std::vector<Hint> hints;
 };
 
-// Whose an object must be.
+// The deployment and the mode that an event must belong to.
 struct Owner {
   std::string_view deployment_id;
   bool is_live = false;

@@ -9,7 +9,7 @@ bool is_unreserved(char each) noexcept {
          (each >= '0' && each <= '9') || each == '-' || each == '.' || each == '_' || each == '~';
 }
 
-// A blank is %20, which means the same in a form and, unlike '+', in every query.
+// A blank becomes %20, which means a blank both in forms and in queries. A '+' does not.
 void append_encoded(std::string& out, std::string_view text) {
   constexpr std::string_view digits = "0123456789ABCDEF";
   for (const char each : text) {

@@ -1,8 +1,9 @@
-// Form: names and values as application/x-www-form-urlencoded, which Stripe takes as bodies and as
-// queries. What is nested is named as PHP and Rails do: line_items[0][price_data][currency]. The
-// brackets are written %5B and %5D, since RFC 3986 has no bare ones in a query.
+// Form: names and values as application/x-www-form-urlencoded, for the bodies and queries of
+// requests to Stripe. Nested names have the form that PHP and Rails use:
+// line_items[0][price_data][currency]. Brackets are encoded as %5B and %5D, since RFC 3986 does not
+// allow them in a query.
 //
-// Value; one Thread at a time.
+// A value; one Thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,7 @@ class Form {
   Form& add(std::string_view name, std::int64_t value);
   Form& set(std::string_view name) { return add(name, std::string_view("true")); }
   Form& clear(std::string_view name) { return add(name, std::string_view("false")); }
-  // Nothing is added for an empty value.
+  // Does nothing if `value` is empty.
   Form& add_if_any(std::string_view name, std::string_view value);
 
   [[nodiscard]] const std::string& text() const noexcept { return text_; }

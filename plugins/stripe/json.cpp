@@ -8,7 +8,7 @@ namespace {
 constexpr std::size_t id_bytes_max = 255;
 constexpr std::size_t word_bytes_max = 60;
 
-// Good for JSON; of anything else the reader says that it is none.
+// Exact for valid JSON only. The parser refuses everything else.
 bool is_too_deep(std::string_view text) noexcept {
   int depth = 0;
   bool is_in_string = false;
@@ -35,7 +35,7 @@ bool is_digit_or_lower(char each) noexcept {
 }  // namespace
 
 std::optional<Json> read_json(std::string_view text) {
-  // The library takes a NUL byte for the end of its input.
+  // The library would take a NUL byte as the end of its input.
   if (text.find('\0') != text.npos || is_too_deep(text)) return std::nullopt;
   Json value = Json::parse(text, nullptr, false);
   if (value.is_discarded()) return std::nullopt;

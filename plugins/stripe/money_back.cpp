@@ -1,4 +1,4 @@
-// What goes back: refunds that the gateway asks for, and what Stripe lists of refunds and disputes.
+// Refunds that the gateway requests, and Stripe's lists of refunds and disputes.
 #include <algorithm>
 #include <functional>
 #include <utility>
@@ -12,7 +12,7 @@ namespace {
 constexpr int pages_max = 20;
 constexpr std::int64_t page_size = 100;
 
-// Every object of a list that is about the payment.
+// Calls `take` for every object about the payment in the list at `path`.
 Done each_of(const Api& api, std::string path, std::string_view payment,
              const std::function<void(JsonValue)>& take, Call& call) {
   std::string last;
@@ -32,7 +32,7 @@ Done each_of(const Api& api, std::string path, std::string_view payment,
   return Failure{FailureKind::contract, path + ": it has no end", {}, false};
 }
 
-// Nothing: it was asked for, and money goes back or went.
+// The code of a refund that failed or was cancelled; empty for a finished or pending one.
 std::string refusal_of(JsonValue refund) {
   if (!refund["status"].is("failed") && !refund["status"].is("canceled")) return {};
   return word(refund["failure_reason"].text(), "refund_failed");
@@ -40,7 +40,8 @@ std::string refusal_of(JsonValue refund) {
 
 }  // namespace
 
-// Summed, since what charges say of what was refunded is not said to fall when a refund fails.
+// Adds up the refunds. The sum in the charge is not used, because Stripe does not document that it
+// falls when a refund fails.
 Done BoundStripe::add_refunds(Payment& payment, Call& call) const {
   std::int64_t sum = 0;
   const auto take = [&sum](JsonValue refund) { sum += amount_given_back(refund); };
@@ -71,7 +72,8 @@ Result<std::optional<Refunded>> BoundStripe::find_refund(std::string_view paymen
   return found;
 }
 
-// Stripe forgets keys after a day, so what was refunded under `key` is looked for first.
+// Stripe forgets idempotency keys after a day, so an earlier refund under `key` is looked for
+// first.
 Result<Refunded> BoundStripe::refund(std::string_view payment, Price price, std::string_view key,
                                      Call& call) {
   if (!payment.starts_with("pi_") || !is_id(payment)) {

@@ -1,4 +1,4 @@
-// What Stripe tells and lists: webhooks and events.
+// Stripe's webhooks, and its list of events.
 #include <algorithm>
 #include <charconv>
 #include <utility>
@@ -10,9 +10,9 @@
 namespace turnpike::stripe {
 namespace {
 
-// An event is 5 to 10 kB, and is read where others wait.
+// An event is 5 to 10 kB, and a page is parsed on the event loop.
 constexpr std::int64_t events_per_page = 25;
-// Events that are listed a little after their time are seen by the next round.
+// Rounds overlap by this time, so that the next round sees events that appear in the list late.
 constexpr std::int64_t overlap_ms = 10 * 60 * 1'000;
 
 std::optional<std::string_view> only_signature(Headers headers) {
@@ -47,7 +47,7 @@ std::string_view counter_of(EventKind kind) noexcept {
   return "events_strange";
 }
 
-// "<until_ms>.<id of the event that the last page ended with>".
+// A cursor: "<until_ms>.<id of the last event of the page before>".
 struct PagePlace {
   std::int64_t until_ms = 0;
   std::string last;
@@ -65,7 +65,7 @@ std::optional<PagePlace> read_place(std::string_view cursor) {
 
 }  // namespace
 
-// What is refused is not logged: anybody may send it, as often as they like.
+// Refused requests are counted but not logged, since anyone can send any number of them.
 Result<Notice> BoundStripe::notice(const IntakeRequest& request, Call&) {
   Report& report = host_.report();
   const auto signature = only_signature(request.headers);
@@ -88,8 +88,8 @@ Result<Notice> BoundStripe::notice(const IntakeRequest& request, Call&) {
   return notice;
 }
 
-// Stripe lists the newest first, and pages go back in time. What happens meanwhile is the next
-// round's: `until_ms` is from when the first page was asked for.
+// Stripe lists the newest events first, so pages go back in time. `until_ms` is the time of the
+// first page's request: later events belong to the next round.
 Result<Changes> BoundStripe::changes(std::int64_t since_ms, std::string_view cursor, Call& call) {
   std::optional<PagePlace> place = PagePlace{host_.clock().now_ms(), {}};
   if (!cursor.empty()) place = read_place(cursor);
@@ -105,7 +105,7 @@ Result<Changes> BoundStripe::changes(std::int64_t since_ms, std::string_view cur
   const auto reply = api_.send(ask, call);
   if (!reply.ok()) return reply.error();
   if (!reply->is_done()) return unexpected(ask, *reply, false);
-  // Where our clock is fast, Stripe's counts: events have its time.
+  // Events carry Stripe's time, so use Stripe's clock if ours is ahead of it.
   if (cursor.empty() && reply->date_ms >= 0) {
     place->until_ms = std::min(place->until_ms, reply->date_ms);
   }

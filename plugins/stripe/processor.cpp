@@ -14,7 +14,7 @@ Failure not_ours(std::string_view what) {
       FailureKind::contract, "that is no " + std::string(what) + " of this processor", {}, false};
 }
 
-// For a path of a URL, too.
+// A reference that passes is safe in the path of a URL (is_id).
 bool is_reference(std::string_view reference, std::string_view prefix) {
   return reference.starts_with(prefix) && is_id(reference);
 }
@@ -53,7 +53,7 @@ Result<Payment> BoundStripe::look_up_intent(std::string_view reference, Call& ca
   return payment_of_intent(reply->root());
 }
 
-// What is given back or demanded back can only have been paid.
+// Adds refunds and disputes. Only a paid payment can have any.
 Result<Payment> BoundStripe::with_what_followed(Result<Payment> payment, Call& call) const {
   if (!payment.ok() || payment->progress != Progress::paid) return payment;
   if (const Done done = add_refunds(*payment, call); !done.ok()) return done.error();
@@ -61,7 +61,8 @@ Result<Payment> BoundStripe::with_what_followed(Result<Payment> payment, Call& c
   return payment;
 }
 
-// A confirmation that Stripe refuses leads to a look: it may have been confirmed, or cancelled.
+// If Stripe reports an unexpected state, the intent was confirmed or cancelled before, and the
+// result is that of look_up().
 Result<Payment> BoundStripe::charge(const Order& order, std::string_view reference, Call& call) {
   if (!is_reference(reference, "pi_")) return not_ours("reference of an order of a saved method");
   Ask ask{Method::post, "/v1/payment_intents/" + std::string(reference) + "/confirm"};
@@ -98,7 +99,7 @@ Done BoundStripe::cancel(std::string_view reference, Call& call) {
   const auto reply = api_.send(ask, call);
   if (!reply.ok()) return reply.error();
   if (reply->status == 404) return unexpected(ask, *reply, false);
-  return Unit{};  // 400: it is no longer open
+  return Unit{};  // also after a 400: the payment is no longer open
 }
 
 ProcessorTraits StripeProcessor::traits() const noexcept {

@@ -1,12 +1,13 @@
-// The stripe processor: orders are paid on a page of Stripe Checkout, or from a saved card by a
-// PaymentIntent that is made first and confirmed when its id is durable. What became of a payment
-// is what Stripe says when it is asked, and nothing that a webhook says.
+// The stripe processor. A person pays an order on a page of Stripe Checkout. For a saved card, the
+// processor creates a PaymentIntent and confirms it after its id is durable. The state of a payment
+// is always read from Stripe's API, never from the content of a webhook.
 //
-//   reference  cs_...  a Checkout Session: of an order that a person pays, of a setup
-//              pi_...  a PaymentIntent: of an order of a saved method
-//   payment    pi_...  of both
+//   reference  cs_...  a Checkout Session: an order that a person pays, or a setup
+//              pi_...  a PaymentIntent: an order that a saved method pays
+//   payment    pi_...  in both cases
 //
-// Owned by the gateway (turnpike/processor.h). Nothing changes after bind(); any Thread or fiber.
+// Owned by the gateway (turnpike/processor.h). Immutable after bind(); any Thread or fiber may call
+// it.
 #pragma once
 
 #include <memory>
@@ -24,7 +25,7 @@ namespace turnpike::stripe {
 inline constexpr std::string_view plugin_name = "stripe";
 inline constexpr std::uint32_t webhook_body_bytes_max = 256 * 1024;
 
-// What this processor is bound to, of a ProcessorBinding.
+// Facts of the deployment, from the ProcessorBinding.
 struct Place {
   std::string webhook_url;
   std::string deployment_id;
@@ -51,7 +52,8 @@ class BoundStripe final : public BoundProcessor {
 
  private:
   Result<std::string> make_customer(const Order& order, Call& call) const;
-  // With the order's customer or a new one; anew with a new one where Stripe knows it no more.
+  // Uses the order's customer, or creates one. If Stripe no longer knows the order's customer, it
+  // tries again with a new one.
   Result<Begun> begin_with_customer(const Order& order, Ask (BoundStripe::*ask)(const Order&) const,
                                     Call& call) const;
   [[nodiscard]] Ask ask_for_checkout(const Order& order) const;

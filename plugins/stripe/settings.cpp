@@ -19,7 +19,7 @@ bool is_lower_word(std::string_view text) noexcept {
   });
 }
 
-// Files of secrets usually end with a line break that is no part of the secret.
+// A file with a secret usually ends with a line break that is not part of the secret.
 std::string without_line_end(std::string text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
   return text;

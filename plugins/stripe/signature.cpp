@@ -30,8 +30,7 @@ bool is_timestamp(std::string_view text) noexcept {
                      [](char each) { return each >= '0' && each <= '9'; });
 }
 
-// Blanks belong to the names and values that they stand beside, as in Stripe's own libraries. What
-// is neither t nor v1 is not for us.
+// Does not trim blanks, like Stripe's own libraries. Ignores items other than t and v1.
 std::optional<ReadHeader> read_header(std::string_view header) {
   if (header.size() > signature_bytes_max) return std::nullopt;
   ReadHeader read;

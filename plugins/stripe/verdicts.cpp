@@ -11,8 +11,8 @@ struct CodeMeaning {
   Decline decline;
 };
 
-// Stripe, "Decline codes" and "Error codes". What is not here may work on another day. Card
-// networks count further tries of what they called final, and fine them.
+// From Stripe's lists "Decline codes" and "Error codes". A charge declined with another code may
+// work on another day. Card networks count and fine further tries after a final decline.
 constexpr CodeMeaning meanings[] = {
     {"account_closed", Decline::never},
     {"authentication_not_handled", Decline::needs_customer},
@@ -62,7 +62,7 @@ std::string upper(std::string text) {
   return text;
 }
 
-// Whose it is, as the metadata says. What is no id is nobody's we know.
+// The purchase that the metadata name; empty if they name none, "unknown" if it is not an id.
 std::string owner_of(JsonValue object) {
   std::string id = object["metadata"]["turnpike_purchase"].text();
   return id.empty() || is_id(id) ? id : "unknown";
@@ -75,7 +75,7 @@ void take_decline(Payment& payment, JsonValue error) {
   payment.code = std::move(declined.code);
 }
 
-// The person's money is not with us, and they are done with the checkout.
+// For a completed session without the money: the payment is pending, declined or cancelled.
 void take_unpaid_intent(Payment& payment, JsonValue intent) {
   payment.progress = Progress::processing;
   if (intent["status"].is("requires_payment_method")) {
@@ -97,7 +97,7 @@ Done take_session_progress(Payment& payment, JsonValue session) {
   } else if (session["payment_status"].is("unpaid")) {
     take_unpaid_intent(payment, session["payment_intent"]);
   } else {
-    // Nothing was to be paid, which this plugin never asks for: nothing was bought.
+    // The session asked for no money, which this plugin never does. So nothing was bought.
     payment.progress = Progress::declined;
     payment.code = "no_payment_required";
   }
@@ -133,13 +133,13 @@ Declined declined_by(JsonValue error) {
   const std::string code = error["code"].text();
   const std::string decline_code = error["decline_code"].text();
   const std::string advice = error["advice_code"].text();
-  // The method was detached, or is of another customer.
+  // The payment method was detached or belongs to another customer.
   const bool is_gone = error["param"].is("payment_method") && !error["type"].is("card_error");
   Declined declined{Decline::later, word(is_gone                ? method_gone_code
                                          : decline_code.empty() ? code
                                                                 : decline_code,
                                          "card_declined")};
-  // The code that says more comes first.
+  // The most specific code comes last and overrides the others.
   for (const std::string_view each :
        {std::string_view(code), std::string_view(decline_code), std::string_view(declined.code)}) {
     const auto* found = std::find_if(std::begin(meanings), std::end(meanings),
@@ -201,7 +201,7 @@ std::int64_t amount_given_back(JsonValue refund) {
 }
 
 Dispute dispute_named(std::string_view status) noexcept {
-  // An inquiry moves no money; `prevented` ended before there was a dispute.
+  // An inquiry moves no money. A `prevented` one ended before it became a dispute.
   if (status.starts_with("warning_") || status == "prevented") return Dispute::inquiry;
   if (status == "won") return Dispute::won;
   if (status == "lost") return Dispute::lost;

@@ -1,7 +1,7 @@
-// What Stripe's objects say, in the words of the slot (turnpike/processor.h): what became of a
-// payment, of its refunds and disputes, and what a decline means for further charges.
+// Translates Stripe's objects to the types of turnpike/processor.h: the state of a payment, of its
+// refunds and disputes, and what a decline means for further charges.
 //
-// Pure functions; any Thread.
+// Pure functions; any Thread may call them.
 #pragma once
 
 #include <cstdint>
@@ -19,26 +19,27 @@ struct Declined {
   std::string code;
 };
 
-// Of an error of a charge: what was answered with 402, or PaymentIntent.last_payment_error.
+// Reads the error of a charge: that of a reply with status 402, or
+// PaymentIntent.last_payment_error.
 Declined declined_by(JsonValue error);
 
-// Of a Checkout Session with its payment_intent.latest_charge expanded. Without refunds and
-// disputes. A Failure (contract): it is no session that this plugin could have made.
+// Reads a Checkout Session whose payment_intent.latest_charge is expanded. The result has no
+// refunds and disputes. A Failure of kind contract if this plugin cannot have made the session.
 Result<Payment> payment_of_session(JsonValue session);
 
-// Of a PaymentIntent with its latest_charge expanded; the same.
+// The same for a PaymentIntent whose latest_charge is expanded.
 Result<Payment> payment_of_intent(JsonValue intent);
 
-// What a refund gives back, or gave: nothing of those that failed or were cancelled.
+// The amount of a refund, finished or pending; 0 if the refund failed or was cancelled.
 std::int64_t amount_given_back(JsonValue refund);
 
-// The status of a dispute. Of an unknown one it is `open`: money may be gone.
+// The Dispute for Stripe's status. An unknown status counts as `open`, since money may be gone.
 Dispute dispute_named(std::string_view status) noexcept;
 
-// How much a dispute matters where a payment has several.
+// Orders disputes: of several disputes of a payment, the one with the greatest weight is reported.
 int weight_of(Dispute dispute) noexcept;
 
-// Of a PaymentMethod. A Failure (contract): it is none.
+// Reads a PaymentMethod. A Failure of kind contract if it has no id.
 Result<SavedMethod> saved_method_of(JsonValue method);
 
 }  // namespace turnpike::stripe

@@ -28,7 +28,7 @@ bool is_key(std::string_view text) noexcept {
   });
 }
 
-// What is wrong with a URL, or empty.
+// What is wrong with the URL; empty if it is valid.
 std::string_view problem_of(std::string_view url) noexcept {
   if (!url.starts_with("https://") && !url.starts_with("http://")) {
     return "expected a URL that begins with https:// or http://";

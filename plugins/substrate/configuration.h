@@ -1,6 +1,5 @@
-// The provider's settings: the table of chains that callers may name, and what bounds the work.
-// Read strictly and once per bind(): what is not understood is refused by name. Plain values; safe
-// on any Thread.
+// The provider's settings: the table of chains that callers may name, and limits of the work. Read
+// once by bind(), which refuses unknown keys. Plain values; any Thread may read them.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +17,8 @@
 namespace turnpike::substrate {
 
 struct EndpointSettings {
-  std::string key;  // "polkadot#0": what replies and logs name it by
-  std::string url;  // may hold a secret, so it is not for logs
+  std::string key;  // "polkadot#0": its name in replies and logs
+  std::string url;  // never logged, since it may contain a secret
   std::vector<OwnedHeader> headers;
   bool lacks_secret = false;
 };
@@ -29,7 +28,7 @@ struct ChainSettings {
   std::string name;  // for people; may be empty
   Hash genesis_hash{};
   std::vector<EndpointSettings> endpoints;
-  std::string relay_key;  // of the relay chain of a parachain; empty: it is none
+  std::string relay_key;  // key of a parachain's relay chain; empty: not a parachain
   std::uint32_t para_id = 0;
   Pallets pallets = {};
   std::uint64_t code_size_max = 5'242'880;
@@ -44,7 +43,7 @@ struct ChainSettings {
 
 struct Configuration {
   std::vector<ChainSettings> chains;
-  std::uint32_t heavy_max = 4;  // verifications of long requests worked on at once
+  std::uint32_t heavy_max = 4;  // concurrent verifications of long requests
 
   [[nodiscard]] const ChainSettings* find(std::string_view key) const noexcept;
 };

@@ -1,5 +1,5 @@
-// The verifier as a tool that models may call: its name, what it is for, and the schemas of its
-// arguments and of its result. Constants; any Thread.
+// The verifier as a tool that models may call: its name, its description and the schemas of its
+// arguments and of its result. Constants; any Thread may read them.
 #pragma once
 
 #include <string_view>
@@ -10,8 +10,8 @@ namespace turnpike::substrate {
 
 const OperationTool& verifier_tool() noexcept;
 
-// input_schema.json and output_schema.json, compiled in. Nothing is required at the root of the
-// second: clients hold refusals of a call against it, too.
+// The contents of input_schema.json and output_schema.json. The output schema requires no member at
+// its root, since clients validate error replies against it, too.
 std::string_view input_schema() noexcept;
 std::string_view output_schema() noexcept;
 

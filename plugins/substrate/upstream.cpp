@@ -14,13 +14,13 @@
 namespace turnpike::substrate {
 namespace {
 
-// Longer requests are worked on away from the loop.
+// Longer requests are processed on the blocking pool, not on the event loop.
 constexpr std::size_t heavy_request_bytes = 64 * 1024;
 constexpr std::uint32_t slot_wait_ms = 20;
 constexpr std::int64_t slot_wait_ns_max = 5'000'000'000;
-constexpr std::int64_t chain_ns_max = 30'000'000'000;  // for all that nodes are asked
+constexpr std::int64_t chain_ns_max = 30'000'000'000;  // for all requests to nodes together
 
-// What the caller got wrong, as the body of a 400.
+// The body of a 400 that lists the problems of the input.
 std::string problem_json(const std::vector<InputProblem>& problems) {
   std::string message = "The input cannot be verified:";
   OrderedJson list = OrderedJson::array();
@@ -36,7 +36,7 @@ Failure unavailable(std::string message) {
   return Failure{FailureKind::unavailable, std::move(message), {}, false};
 }
 
-// A turn at the work of long requests; several of them at once would take too much memory.
+// A slot for a long request. The number of slots limits the memory of concurrent long requests.
 class HeavySlot {
  public:
   explicit HeavySlot(std::atomic<std::uint32_t>& taken) : taken_(taken) {}
@@ -75,7 +75,7 @@ class Verification {
         call_(call),
         is_heavy_(is_heavy) {}
 
-  // The body of the reply with its status; a failure costs the caller nothing.
+  // The status and the body of the reply. The caller is not charged for a Failure.
   Result<std::pair<int, std::string>> run(std::string_view body) {
     if (!work([&] { begin(body); })) return unavailable("the pool has no room for its work");
     if (!problems_.empty()) return std::pair(400, problem_json(problems_));
@@ -155,8 +155,8 @@ class Verification {
     return Unit{};
   }
 
-  // Fills online_.endpoints, the one that the others are compared with first. Nothing: none said
-  // anything.
+  // Asks all endpoints and fills online_.endpoints; its first element is the primary endpoint, with
+  // which the others are compared. Returns the primary's index in `nodes`; empty if none answered.
   std::optional<std::size_t> ask_endpoints(std::vector<Node>& nodes) {
     std::optional<std::size_t> primary;
     std::optional<Hash> agreed;
@@ -201,7 +201,7 @@ class Verification {
     }
   }
 
-  // The call whose hash alone was given, from the chain's preimages.
+  // Fetches the call from the chain's preimages if the caller gave only its hash.
   void fetch_preimage(Node& node) {
     const auto& proposal = input_.proposal;
     const auto& block = online_.endpoints.front().block;
@@ -270,7 +270,7 @@ class Verifier final : public Upstream {
     if (is_heavy && !slot.take(configuration_.heavy_max, call, host_.clock())) {
       return unavailable("as many long requests as it takes at once are worked on");
     }
-    // On the heap: all that is known of an upgrade is more than a fiber's stack is for.
+    // On the heap, since a Verification is too large for a fiber's stack.
     const auto verification =
         std::make_unique<Verification>(configuration_, cache_, host_, call, is_heavy);
     auto outcome = verification->run(request.body);
@@ -283,7 +283,7 @@ class Verifier final : public Upstream {
   }
 
   [[nodiscard]] State state(std::uint32_t) const noexcept override { return {}; }
-  // What needs no network always works; nodes are not called for nobody.
+  // Always ok: the offline modes need no network, and nodes are only asked for a caller.
   Done probe(Call&) override { return Unit{}; }
   [[nodiscard]] const OperationTool* tool(std::uint32_t) const noexcept override {
     return &verifier_tool();

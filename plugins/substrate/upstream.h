@@ -1,5 +1,6 @@
-// The upstream that verifies runtime upgrades. What takes time for each byte runs on the gateway's
-// pool, what asks nodes suspends the call's fiber. Owned by the host; any Thread.
+// The upstream that verifies runtime upgrades. For long requests, work on the bytes runs on the
+// gateway's blocking pool. Requests to nodes suspend the call's fiber. Owned by the host; any
+// Thread may call it.
 #pragma once
 
 #include <memory>
@@ -10,7 +11,7 @@
 
 namespace turnpike::substrate {
 
-// `host` outlives it.
+// `host` must outlive the result.
 std::unique_ptr<Upstream> make_upstream(Configuration configuration, Host& host);
 
 }  // namespace turnpike::substrate

@@ -4,10 +4,10 @@
 //
 // Life: factory -> bind() for each registry generation -> admit() concurrently from any host Thread
 // -> one Ticket for each admitted call. The host calls exactly one of settle() and release() on a
-// Ticket, once. It does so even when the caller left, the gateway stops or has no room: then on any
-// Thread, perhaps much later, with a deadline of its own. The host owns all objects. It destroys a
-// Ticket after that one call and a BoundLane after its last Ticket; those of a `blocking` lane
-// never on a loop.
+// Ticket, once. It does so even if the caller has left, the gateway stops or its pool is full. In
+// these cases the call may come much later, on any Thread, with a deadline of its own. The host
+// owns all objects. It destroys a Ticket after that one call, and a BoundLane after its last
+// Ticket. It never destroys the objects of a `blocking` lane on a loop.
 //
 // A lane may also publish documents, answer requests to paths of its own, run periodic work and add
 // commands to the gateway's command line: turnpike/offers.h.
@@ -34,13 +34,13 @@
 
 namespace turnpike {
 
-// At most `limit` requests in each window of `seconds`. Windows are aligned to 1970.
+// At most `limit` requests in each window of `seconds`. Windows are aligned to 1970-01-01 UTC.
 struct RateWindow {
   std::uint32_t limit = 0;
   std::uint32_t seconds = 0;
 };
 
-// The limits of the `:free` variant of an operation, for each account in one bucket.
+// The limits of the `:free` variant of an operation. They apply to each account in each bucket.
 struct FreeLimits {
   RateWindow window;
   std::uint32_t concurrency = 0;
@@ -65,14 +65,14 @@ struct PricedOperation {
   bool is_offered = false;  // this lane accepts payment for the operation
   std::string_view terms;   // PriceTerms::binding; empty: the price has no terms
   std::string_view policy;  // PolicyTerms::binding of its route
-  // The operator has blocked the operation, or a secret that it needs is missing: every call fails.
+  // The operator has blocked the operation, or a secret that it needs is missing. Every call fails.
   bool is_blocked = false;
-  std::optional<FreeLimits> free_limits;  // of the `:free` variant; nothing: there is none
+  std::optional<FreeLimits> free_limits;  // of the `:free` variant; empty: there is no such variant
   std::string_view free_bucket;           // the bucket of its counters; stable over generations
 };
 
-// A warning about what bind() accepted. `check` and `reload` print it, and the log has it. `where`
-// is as in a Failure of bind().
+// A warning about settings that bind() accepted. The commands `check` and `reload` print it, and it
+// is logged. `where` is as in a Failure of bind().
 struct Note {
   std::string message;
   std::string where = {};
@@ -80,7 +80,7 @@ struct Note {
 
 // `settings` and `notes` are valid during bind(), everything else as long as the BoundLane.
 //
-// `where` of a Failure of bind(), and of a Note, is the path of a setting. A path that begins with
+// The `where` of a Note or of a Failure of bind() is the path of a setting. A path that begins with
 // "registry." is in the lane's section of the registry instead: "registry.networks.base".
 struct LaneBinding {
   std::span<const PricedOperation> operations;
@@ -88,7 +88,7 @@ struct LaneBinding {
   std::string_view generation_id;
   std::string_view public_origin;      // hosts.api.base_url
   std::string_view data_dir = {};      // for the plugin's own files
-  std::vector<Note>* notes = nullptr;  // bind() appends to it; null: notes are ignored
+  std::vector<Note>* notes = nullptr;  // bind() may append to it; null: notes are ignored
 };
 
 // The parts of a request that a lane may see. Valid until admit() returns.
@@ -109,20 +109,20 @@ struct LaneRequest {
   Method method = Method::get;
 };
 
-// The complete reply of the upstream. Its end has not been sent to the caller yet.
+// The upstream's reply, received completely. Its last bytes have not been sent to the caller yet.
 struct ReplyView {
   int status = 0;
   Headers headers;
-  // The complete body, when the lane asked for buffer_whole, or when the call came with an
-  // Idempotency-Key and the body is short enough to be stored; otherwise empty.
+  // The complete body if the reply is not streamed, which LaneTraits::buffer_whole ensures, or if
+  // the call has an Idempotency-Key and the body is short enough to be stored. Otherwise empty.
   std::string_view body;
   std::uint64_t body_bytes = 0;
   std::uint32_t upstream_ms = 0;
 };
 
-// A lane's own answer to the caller. `code` is a code of the gateway (such as
-// "billing.credits_exhausted") or of LaneTraits::codes; it determines status and envelope. A
-// non-empty `body` replaces the envelope (a payment challenge).
+// A lane's own answer to the caller. `code` is a code of the gateway, such as
+// "billing.credits_exhausted", or of LaneTraits::codes. It determines the status and the error
+// envelope. A non-empty `body`, such as a payment challenge, replaces the envelope.
 struct Refusal {
   std::string code;
   std::string message = {};
@@ -132,25 +132,25 @@ struct Refusal {
   std::string content_type = {};
 };
 
-// A stored reply that is sent again without work or charge.
+// A stored reply that is sent again, without work or charge.
 struct Replay {
-  int status = 200;
+  int status = 200;  // 200 to 599
   std::vector<OwnedHeader> headers;
   std::string body;
 };
 
-enum class Outcome : std::uint8_t {  // why a ticket is released
+enum class Outcome : std::uint8_t {  // the reason why a ticket is released
   upstream_status,
   upstream_timeout,
   upstream_failure,
   response_too_large,
   declared_no_charge,
   client_gone_before_reply,
-  gateway_stopped,  // or it had no room to settle in time; nothing was charged
+  gateway_stopped,  // also: its pool had no room to settle in time; nothing was charged
 };
 
 struct Charged {
-  std::vector<OwnedHeader> headers;  // added to the reply
+  std::vector<OwnedHeader> headers;  // added to the reply, unless it is already being streamed
   std::uint64_t credits_charged = 0;
   std::int64_t credits_remaining = -1;  // -1: not known without another read
 };
@@ -159,52 +159,53 @@ struct NotCharged {
 };  // the reply is withheld; `refusal` is sent instead
 struct Unknown {
   Refusal refusal;
-};  // whether it was charged is not known; a code that does not say so is replaced by one that does
+};  // it is not known whether the call was charged; the host replaces a code that does not say so
 using Finish = std::variant<Charged, NotCharged, Unknown>;
 
 // An admitted call. It holds the charged units until settle() or release().
 class Ticket {
  public:
   virtual ~Ticket() = default;
-  // The upstream succeeded as declared: charge durably, then return. May suspend; is not cancelled.
+  // The upstream succeeded as declared: charges durably, then returns. May suspend; is not
+  // cancelled.
   virtual Finish settle(const ReplyView& reply, Call& call) = 0;
-  // In all other cases: give the units back. `upstream_status` is 0 when there was no upstream
-  // reply. The returned Refusal replaces the gateway's own error or the upstream's reply (for the
-  // case that money has moved nevertheless); nothing: the host sends those. A reply that is being
-  // streamed cannot be replaced any more.
+  // All other cases: gives the units back. `upstream_status` is 0 if there was no upstream reply.
+  // A returned Refusal replaces the gateway's own error or the upstream's reply, for the case that
+  // money has moved nevertheless. It cannot replace a reply that is already being streamed.
   virtual std::optional<Refusal> release(Outcome outcome, int upstream_status, Call& call) = 0;
 
-  // Headers to add to the upstream's reply, whether it is charged or streamed or not; those of
-  // Charged are added to them. Set before admit() returns.
+  // Headers to add to the upstream's reply, charged or not, streamed or not. A reply that is not
+  // streamed also gets those of Charged. Set before admit() returns.
   std::vector<OwnedHeader> headers;
 
-  // The reply that settle() is shown is given again to the same request with the same credential,
-  // over any host. So the host settles a reply even when it alone cannot transport it. Set before
-  // admit() returns.
+  // The lane stores the reply that settle() is given, and gives it to the same request with the
+  // same credential again, over any host. So the host settles the reply even if it is too long for
+  // the host that received the request. Set before admit() returns.
   bool keeps_reply = false;
 };
 
 using Admission = std::variant<std::unique_ptr<Ticket>, Refusal, Replay>;
 
-// The result of BoundLane::recall(); nothing: the lane does not know such a call.
+// The result of BoundLane::recall(). std::monostate: the lane does not know such a call.
 using Recalled = std::variant<std::monostate, Refusal, Replay>;
 
 class BoundLane : public BoundObject {
  public:
   virtual Admission admit(const LaneRequest& request, Call& call) = 0;
-  // The answer to a credential of this lane for an operation that is gone, blocked or not paid for
-  // this way any more, for the case that the same request was paid for before. It starts no new
-  // work. `request.operation` is not set. It may wait.
+  // The answer to a request with a credential of this lane that the current registry refuses, for
+  // example because the operation is gone, blocked or not paid for this way any more. The same
+  // request may have been paid for before. Starts no new work. `request.operation` has no meaning.
+  // May wait. Called only for the lane with terms.
   virtual Recalled recall(const LaneRequest& /*request*/, Call& /*call*/) { return {}; }
-  // Whether the operation can be paid for by this lane now. Must not wait, lock or allocate.
+  // Whether this lane accepts payment for the operation now. Must not wait, lock or allocate.
   [[nodiscard]] virtual State state(std::uint32_t /*operation*/) const noexcept { return {}; }
 };
 
 // ---- terms in the registry ----------------------------------------------------------------------
 //
-// The registry holds the prices of operations. A price in a lane's own currency is registered under
-// the lane's name (LaneTraits::has_terms): as a section of the program, as a part of a price, and
-// as the policy of calls in the defaults of a provider and in a route. The gateway does not
+// The registry contains the prices of operations. Terms in a lane's own currency are registered
+// under the lane's name (LaneTraits::has_terms): as a section of the program, as a part of a price,
+// and as the policy of calls in the defaults of a provider and in a route. The gateway does not
 // interpret these parts of YAML; it asks the lane for their meaning.
 
 // The YAML nodes under the lane's name. Settings keep their source places; their secrets are not
@@ -216,7 +217,7 @@ struct RegistryParts {
   };
   const Settings* section = nullptr;  // null: the registry has no such section
   std::span<const Settings* const> prices;
-  std::span<const Policy> policies;  // the first is empty and the root that all others override
+  std::span<const Policy> policies;  // the first is empty; all others override it, some indirectly
 };
 
 // One mistake in the parts.
@@ -230,12 +231,12 @@ struct TermsMistake {
 };
 
 // The lane's result for the terms of one price. `canonical` and `definition` are JSON in canonical
-// form (RFC 8785): the program's hash and the version of the price depend on them, so equal parts
-// give equal texts on every machine and with every release of the lane.
+// form (RFC 8785). The program's hash and the version of the price depend on them, so equal parts
+// must give equal texts on every machine and with every release of the lane.
 struct PriceTerms {
   bool is_offered = false;              // the lane accepts payment for operations at this price
   std::string canonical;                // all terms
-  std::string definition;               // without terms that one version of the price may change
+  std::string definition;               // without terms that may change within a price version
   std::string binding;                  // for PricedOperation::terms
   std::string amount;                   // for BoundOperation::per_call_amount
   std::string billing;                  // JSON object: billing.<lane> in the catalog
@@ -251,7 +252,7 @@ struct PolicyTerms {
 };
 
 struct ReadTerms {
-  std::vector<TermsMistake> mistakes;  // when there are any, the other members mean nothing
+  std::vector<TermsMistake> mistakes;  // if there are any, the other members have no meaning
   bool is_enabled = false;             // the operator has switched the lane on
   std::string canonical;               // of the section
   std::vector<PriceTerms> prices;      // parallel to the parts
@@ -274,29 +275,29 @@ struct LaneTraits {
   std::string_view name;                                 // "credits", "voucher"
   std::span<const std::string_view> credential_headers;  // lower case
   bool needs_account = false;    // the gateway authenticates an API key first
-  bool buffer_whole = false;     // settle() wants the whole body
+  bool buffer_whole = false;     // settle() needs the whole body; replies are not streamed
   bool charges_credits = false;  // a settled call costs PricedOperation::credit_cost
-  // The longest time that settle() and an admission that collects may take; 0: that of a ledger
-  // commit.
+  // The time that settle() may take, at least that of a ledger commit. If it is longer, admit() may
+  // collect a payment: the time for the upstream then begins anew after admit().
   std::uint32_t settle_timeout_ms = 0;
-  // Request and reply headers of the lane, lower case. No route may forward or pass back one of
-  // them.
+  // Request and reply headers of the lane, lower case. No route may forward them or pass them back.
   std::span<const std::string_view> reserved_headers = {};
-  // The registry holds terms under `name`, which read_terms() reads. Such a lane needs no account:
-  // the gateway sends it the callers without any credential, so that it tells them what to pay. At
-  // most one lane has terms.
+  // The registry has terms under `name`, which read_terms() reads. Such a lane must not need an
+  // account. For the operations that it sells, it also gets the requests without any credential, to
+  // tell the callers what to pay. At most one lane has terms.
   bool has_terms = false;
   const TermsDocuments* terms_documents = nullptr;  // not null with has_terms
-  // Codes of the lane's refusals, beside those of the gateway. A lane with terms must have one code
-  // with the role not_payable and one with the role unavailable; no other lane may.
+  // Codes of the lane's refusals, in addition to those of the gateway. A lane with terms must have
+  // a code with the role not_payable and one with the role unavailable; other lanes must have
+  // neither.
   std::span<const LaneCode> codes = {};
 };
 
 class Lane : public SlotObject {
  public:
   [[nodiscard]] virtual LaneTraits traits() const noexcept = 0;  // valid until exit
-  // Reads the lane's parts of a registry; for lanes with `has_terms`. Pure: the result depends on
-  // `parts` alone. Must not wait. May be called at any time, bound or not.
+  // Reads the lane's parts of a registry, for a lane with `has_terms`. Pure: the result depends
+  // only on `parts`. Must not wait. May be called at any time, before bind(), too.
   [[nodiscard]] virtual Result<ReadTerms> read_terms(const RegistryParts& /*parts*/) const {
     return Failure{FailureKind::plugin_fault, "the lane reads no terms", {}, false};
   }

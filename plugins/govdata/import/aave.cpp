@@ -1,6 +1,6 @@
 // Aave's Governance V3: the proposals of the core contract, its events, the proposals' texts, and
-// the votes that voting machines on other chains counted. Four files that fill the same records;
-// proposals or events come first, in whichever order.
+// the votes from the voting machines on other chains. Four kinds of files fill the same records.
+// Files with proposals or events, in either order, must come before those with texts and votes.
 #include <algorithm>
 #include <array>
 
@@ -18,7 +18,7 @@ constexpr const char* aave_provider = "aave_governance_v3";
 constexpr const char* core_contract = "0x9aee0b04504cef83a65ac3f0e838d0593bcb2bc7";
 constexpr std::size_t payloads_max = 4096;
 
-// In the contract's order. A state never moves back, so of two files the later state holds.
+// In the contract's order. A state never moves back, so of two files the later state is used.
 struct AaveState {
   std::string_view name;
   Standing standing;
@@ -53,7 +53,7 @@ std::string aave_id(const JsonValue& record, std::string_view name) {
   return *id;
 }
 
-// Unix seconds of which 0 says never.
+// A time in Unix seconds; 0 means never.
 MaybeTime passed_seconds(const Run& run, const JsonValue& record, std::string_view name) {
   return record.scalar(name) == "0" ? std::nullopt : seconds_field(run, record, name);
 }
@@ -153,8 +153,8 @@ class AaveCore {
     record.scores_total = add_decimals(*yes, *no);
   }
 
-  // A payload is carried out by its chain's controller; the call is written as Bravo writes calls,
-  // the signature beside the arguments.
+  // The payloads as calls of the payloads controllers of their chains. As in Governor Bravo, the
+  // signature is separate and the calldata contains only the arguments.
   static std::vector<Action> payloads_of(const JsonValue& value) {
     std::vector<Action> actions;
     const JsonValue* list = value.get("payloads");
@@ -185,7 +185,7 @@ class AaveCore {
     if (!run_.first_time("text\n" + hash)) return run_.ignore();
     const auto places =
         run_.writer().proposals_of_content(provider_, run_.options().dao.dao_id, hash);
-    // A cache keeps texts of proposals that were never made.
+    // A cache may contain texts of proposals that were never created.
     if (places.empty()) return run_.ignore();
     Written most = Written::same;
     for (const auto& [source, id] : places) {
@@ -248,7 +248,7 @@ class AaveCore {
     return *name;
   }
 
-  // The proposals file knows times to the second; an event gives only what is not known yet.
+  // The proposals file has exact times, so an event only sets times that are not known yet.
   void apply(ProposalRecord& record, std::size_t kind, const JsonValue& args,
              const EventPlace& place) {
     const auto fill = [&](MaybeTime& time) {
@@ -290,7 +290,8 @@ class AaveCore {
     vote.power = decimal_field(args, "votingPower");
     vote.tx_hash = place.tx_hash;
     vote.external_id = place_on_chain(place.block.value_or(0), place.log_index.value_or(0));
-    // Voting machines stand on several chains: only blocks of a file named now are theirs.
+    // Voting machines are on several chains. Only a blocks file given for this import is known to
+    // be of their chain.
     if (!run_.options().blocks_path.empty() && place.block) {
       const auto time = run_.writer().block_time(run_.options().chain_id, *place.block);
       if (time) vote.voted_at = time->time_ms;

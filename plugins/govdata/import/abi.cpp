@@ -64,7 +64,7 @@ std::string_view AbiReader::word(std::size_t offset) const {
   return data_.substr(offset, word_bytes);
 }
 
-// An offset or a length: nothing in the data can be farther or longer than the data itself.
+// An offset or a length. Throws if it is greater than the size of the data.
 std::size_t AbiReader::length_at(std::size_t offset) const {
   const std::string_view bytes = word(offset);
   std::size_t value = 0;

@@ -1,7 +1,7 @@
-// Reading of Solidity's ABI encoding out of log data that anybody may have written: every offset
-// and length is checked against the data, and dynamic parts may not be counted twice, so what is
-// decoded is never larger than what was given. Errors are thrown as AbiError, caught where a log
-// is decoded. Pure; safe on any Thread.
+// Reads Solidity's ABI encoding from untrusted log data. Every offset and length is checked against
+// the data, and dynamic parts must not overlap, so the result is never larger than the input.
+// Errors are thrown as AbiError; callers that decode logs or return values catch it. One Thread at
+// a time per reader; the functions are pure.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class AbiError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// The bytes of "0x..."; nullopt when it is no even-length hex.
+// The bytes of hex with or without 0x; empty if `hex` is not hex of whole bytes.
 std::optional<std::string> bytes_of_hex(std::string_view hex);
 std::string hex_of_bytes(std::string_view bytes);  // with 0x
 
@@ -27,7 +27,7 @@ class AbiReader {
   // `data` must outlive the reader.
   explicit AbiReader(std::string_view data) : data_(data), budget_(data.size()) {}
 
-  // Argument `index` of the head.
+  // The functions below read argument `index` of the head.
   [[nodiscard]] std::string number(std::size_t index) const;         // uint256, decimal
   [[nodiscard]] std::int64_t small_number(std::size_t index) const;  // fits into 63 bits
   [[nodiscard]] std::string address(std::size_t index) const;        // 0x, lower case

@@ -1,5 +1,5 @@
-// CSV after RFC 4180, streamed: quoted fields may hold line breaks; a lone quote inside a plain
-// field stands for itself. Used by one Thread.
+// A streaming reader of CSV (RFC 4180). Quoted fields may contain line breaks. A quote inside an
+// unquoted field is an ordinary character. Used by one Thread.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@ namespace turnpike::govdata {
 class CsvReader {
  public:
   explicit CsvReader(Input& input) : input_(input) {}
-  // The next row; false at the end. Throws ImportError where a quote never closes or a row is
-  // larger than a record may be.
+  // Reads the next row; false at the end. Throws ImportError if a quote is never closed, or a row
+  // has too many columns or is larger than a record may be.
   bool row(std::vector<std::string>& fields);
-  // Line on which the last row began, from 1.
+  // The line on which the last row began, from 1.
   [[nodiscard]] std::uint64_t line() const { return row_line_; }
 
  private:
@@ -25,8 +25,8 @@ class CsvReader {
   std::uint64_t row_line_ = 0;
 };
 
-// The items of a cell such as `["0x1","a(b,c)"]`, `[0,1]` or `[a9059cbb,]`; false when it is no
-// list. Quotes are taken off; bare items are kept as they stand.
+// Reads the items of a cell such as `["0x1","a(b,c)"]`, `[0,1]` or `[a9059cbb,]`. Quotes are
+// removed, as are blanks and line breaks outside of quotes. False if the cell is not a list.
 bool read_list_cell(const std::string& cell, std::vector<std::string>& items);
 
 }  // namespace turnpike::govdata

@@ -1,4 +1,4 @@
-// Proposals and votes as Decentraland's DAO publishes them, in JSON or CSV.
+// Proposals and votes in the form that Decentraland's DAO publishes, JSON or CSV.
 #include <algorithm>
 #include <array>
 
@@ -93,7 +93,7 @@ class DecentralandDao {
     }
     proposal.times.starts = iso_field(run_, record, "start_at");
     proposal.times.ends = iso_field(run_, record, "finish_at");
-    // Voting begins when a proposal is made; an own time of creation is not always told.
+    // Voting begins when a proposal is created. Not all files have a separate time of creation.
     proposal.times.created = iso_field(run_, record, "created_at");
     if (!proposal.times.created) proposal.times.created = proposal.times.starts;
     if (proposal.times.starts && proposal.times.ends &&

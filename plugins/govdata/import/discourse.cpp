@@ -1,4 +1,4 @@
-// Answers of a Discourse forum: topic lists, topics with their posts, post lists, categories.
+// Replies of a Discourse forum: topic lists, topics with their posts, post lists, categories.
 #include <algorithm>
 
 #include "govdata/import/run.h"
@@ -40,7 +40,7 @@ std::string excerpt_of(std::string_view html) {
   return std::string(cut_code_points(text_of_html(html), excerpt_code_points));
 }
 
-// `likes` are the action of id 2; a post that shows actions but not this one has none.
+// Likes are the action with id 2. A post whose list of actions lacks it has no likes.
 MaybeInteger likes_of(const JsonValue& post) {
   const JsonValue* actions = post.get("actions_summary");
   if (actions == nullptr || !actions->is(Kind::array)) return std::nullopt;
@@ -155,7 +155,8 @@ class Forum {
     run_.count(run_.writer().put_topic(source_, topic));
   }
 
-  // A topic with its posts. Without a title it is a page of posts of a topic we must know.
+  // A topic with its posts. Without a title, it is a page of posts of a topic that must be in the
+  // store.
   void take_thread(const JsonValue& document, const std::string& position) {
     const JsonValue* posts = document.get("post_stream")->get("posts");
     const std::string id = std::string(document.scalar("id"));
@@ -203,7 +204,8 @@ class Forum {
     run_.count(run_.writer().put_post(source_, topic_id, post, html));
   }
 
-  // Lists of posts name their topic; one we do not know yet is made from what the post tells.
+  // A post from a list of posts, which names its topic. If the topic is not in the store, it is
+  // created from the data in the post.
   void take_loose_post(const JsonValue& record) {
     const std::string topic_id = number_text(record, "topic_id");
     if (!run_.writer().has_topic(source_, topic_id)) {

@@ -1,4 +1,5 @@
-// Logs of Governor contracts, from wherever they were saved, applied to proposals one by one.
+// Applies logs of Governor contracts to proposals, one by one. The logs may come from various
+// tools.
 #include <algorithm>
 
 #include "govdata/import/csv.h"
@@ -12,14 +13,14 @@ namespace {
 
 using EventKind = GovernorEventKind;
 
-// Clocks in seconds passed this in 2001; no chain has as many blocks.
+// Clocks in seconds passed this value in 2001, and no chain has so many blocks.
 constexpr std::int64_t first_plausible_second = 1'000'000'000;
 
 std::vector<Choice> governor_choices() {
   return {{"0", "Against", {}, {}}, {"1", "For", {}, {}}, {"2", "Abstain", {}, {}}};
 }
 
-// The time of a block, or of a clock value that is a time itself.
+// The time of a block or of a clock value, which may be a time in seconds itself.
 MaybeTime governor_time(Run& run, ProposalRecord& record, const MaybeInteger& value,
                         bool is_clock) {
   if (!value) return std::nullopt;
@@ -31,7 +32,7 @@ MaybeTime governor_time(Run& run, ProposalRecord& record, const MaybeInteger& va
     if (*value > time_max_ms / 1000) throw BadRecord("a time lies beyond the year 9999");
     return run.shifted(*value * 1000);
   }
-  // A clock that counts the blocks of another chain, as those of some rollups do: nothing is known.
+  // The clock counts the blocks of another chain, as on some rollups, so the time is unknown.
   if (is_clock && record.created_block && *value < *record.created_block) return std::nullopt;
   const auto time = run.writer().block_time(options.chain_id, *value);
   if (time) {
@@ -62,7 +63,7 @@ class Contract {
   void apply(const GovernorEvent& event) {
     bind(event);
     if (event.kind == EventKind::vote) return apply_vote(event);
-    // A contract says each of these once; deadlines alone may move again.
+    // A contract emits each of these once, except that a deadline may be extended again.
     const std::string key = std::to_string(static_cast<int>(event.kind)) + event.proposal_id;
     if (event.kind != EventKind::extended && !run_.first_time(key)) return run_.ignore();
     auto known = run_.writer().find_proposal(source_, event.proposal_id);
@@ -77,7 +78,7 @@ class Contract {
   }
 
  private:
-  // All logs of a run are of one contract: the first one names it where no option did.
+  // All logs of a run must be of one contract, that of the first log.
   void bind(const GovernorEvent& event) {
     if (source_ != 0) {
       if (event.address && address_ && *event.address != *address_) {
@@ -131,7 +132,7 @@ class Contract {
     record.tx_hash = event.tx_hash;
     record.created_block = event.block;
     record.start_block = event.start;
-    // A deadline that an extension moved is not moved back by reading the creation again.
+    // Reading the creation again must not undo an extension of the deadline.
     if (event.end && (!record.end_block || *record.end_block < *event.end)) {
       record.end_block = event.end;
     }
@@ -186,7 +187,7 @@ class Contract {
     vote.tx_hash = event.tx_hash;
     ProposalRecord scratch;
     vote.voted_at = event_time(scratch, event);
-    // A later ballot wins, whatever the file's order.
+    // The later ballot on the chain counts, whatever the order of the file.
     const std::string place = place_on_chain(event.block.value_or(0), event.log_index.value_or(0));
     vote.external_id = place;
     const std::string key = "vote\n" + event.proposal_id + "\n" + vote.voter + "\n" + place;
@@ -221,7 +222,7 @@ bool refresh_governor_times(Run& run, std::int64_t source_id, const std::string&
   const MaybeTime starts = record->times.starts;
   const MaybeTime ends = record->times.ends;
   record->time_confidence = Confidence::exact;
-  governor_time(run, *record, record->created_block, false);  // is it estimated?
+  governor_time(run, *record, record->created_block, false);  // for its effect on time_confidence
   record->times.starts = governor_time(run, *record, record->start_block, true);
   record->times.ends = governor_time(run, *record, record->end_block, true);
   if (!record->times.starts) record->times.starts = starts;
@@ -246,7 +247,7 @@ void import_governor(Run& run, Input& input) {
   const auto on_bad = [&](const std::string& position, const std::string& reason) {
     run.record(position, [&] { throw BadRecord(reason); });
   };
-  // `result` is where eth_getLogs answers.
+  // eth_getLogs answers with the list `result`.
   read_json_records(input, {{"logs", "events", "result"}}, on_record, on_bad);
 }
 

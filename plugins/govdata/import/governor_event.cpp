@@ -80,7 +80,8 @@ std::optional<EventKind> kind_of(std::string_view name) {
   return std::nullopt;
 }
 
-// Decimal text of a number that a log may write as a number, a decimal or a hex string.
+// The decimal text of a number, which a log may contain as a number, a decimal string or a hex
+// string.
 std::optional<std::string> integer_text(const JsonValue& value) {
   const std::string_view text = trimmed(value.text);
   if (auto decimal = decimal_of_hex(text)) return decimal;
@@ -102,7 +103,7 @@ std::int64_t small_integer(const JsonValue& value, std::string_view name) {
   return number;
 }
 
-// Fields by normal name, whichever of the names a tool chose.
+// Fields by normal name (normal_name). Each lookup takes the alternative names that tools use.
 class Fields {
  public:
   explicit Fields(const JsonValue& object) {
@@ -180,7 +181,7 @@ std::vector<Action> actions_of(const std::vector<std::string>& targets,
   return actions;
 }
 
-// What logs of all forms say about where they stood.
+// Reads the log's place: block, index, time, transaction and contract.
 void read_place(GovernorEvent& event, const Fields& fields) {
   event.block = fields.small({"blocknumber", "block"});
   event.log_index = fields.small({"logindex"});

@@ -1,6 +1,6 @@
-// One event of a Governor contract, whatever form it was stored in: a raw log (topics and data), a
-// decoded log, or a CSV row. Decoding throws BadRecord and AbiError is turned into it. Pure; safe
-// on any Thread.
+// One event of a Governor contract, decoded from a raw log (topics and data), a decoded log or a
+// CSV row. Decoding throws BadRecord, also for ABI errors. Pure functions; any Thread may call
+// them.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@ struct GovernorEvent {
   GovernorEventKind kind = GovernorEventKind::created;
   std::string proposal_id;  // decimal
   MaybeInteger block, log_index;
-  MaybeInteger time_s;  // the block's own time, where the log tells it
+  MaybeInteger time_s;  // the block's time, if the log has it
   MaybeText tx_hash, address;
   // created
   MaybeText proposer, description, proposal_type, voting_module;
@@ -30,9 +30,10 @@ struct GovernorEvent {
   MaybeText reason;
 };
 
-// nullopt: an event that says nothing about proposals or votes.
+// Empty for an event that is not about proposals or votes.
 std::optional<GovernorEvent> decode_log(const JsonValue& log);
-// `columns` are the header's names as normal_name() gives them, `event` a name or empty.
+// `columns` are the normal names (normal_name) in the header. `event` is an event's name; for other
+// texts, the columns decide which event it is.
 GovernorEvent decode_row(const std::vector<std::string>& columns, std::vector<std::string>& row,
                          std::string_view event);
 

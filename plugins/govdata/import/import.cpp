@@ -29,7 +29,8 @@ constexpr FormatEntry format_table[] = {
 };
 
 constexpr std::int64_t interrupted_after_ms = ms_per_hour;
-// Below this many records a single bad one would be more than a fifth.
+// An import fails if more than a fifth of its records are rejected. With fewer than five records, a
+// single bad one is enough.
 constexpr std::int64_t rejected_denominator = 5;
 
 std::int64_t begin_run(Database& database, const ImportOptions& options) {
@@ -54,7 +55,8 @@ std::int64_t begin_run(Database& database, const ImportOptions& options) {
 void end_run(Database& database, std::int64_t run_id, const ImportOptions& options,
              const ImportSummary& summary, const std::string& sha256,
              const std::map<std::string, SourceKey>& sources) {
-  // The operator sees the whole text; the store, which callers can read, only what went wrong.
+  // Callers can read the store, so it gets only a general description. The operator sees the full
+  // text of the error.
   const std::string problem = summary.status == "ok" ? ""
                               : summary.rows_rejected > 0
                                   ? std::to_string(summary.rows_rejected) + " of " +

@@ -1,7 +1,8 @@
-// One import: a file of one format into the store, in one write transaction that is rolled back
-// when more than a fifth of its records are bad. Records a run, reports every rejected record with
-// its position, and does nothing the second time. Owned by the caller; one Thread. Errors of the
-// input and of the store come back in the summary, nothing is thrown.
+// Imports a file of one format into the store, in one write transaction, which is rolled back if
+// more than a fifth of the records are bad. It records the run and reports every rejected record
+// with its position. Importing the same file again changes no records. All arguments are owned by
+// the caller; one Thread. Errors of the input and the store are returned in the summary; nothing is
+// thrown.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +33,7 @@ std::string format_names();
 std::optional<Format> format_of(std::string_view name);
 std::string_view name_of(Format format);
 
-// A block whose time is known, and how fast blocks follow it.
+// A block with its time, and the average time between the blocks after it.
 struct BlockPace {
   std::int64_t block = 0;
   std::int64_t time_ms = 0;
@@ -41,13 +42,13 @@ struct BlockPace {
 
 struct ImportOptions {
   Format format = Format::snapshot_graphql;
-  DaoRecord dao;            // an empty id is minted from the Snapshot space
+  DaoRecord dao;            // an empty id is derived from the Snapshot space
   std::string provider;     // default: by format
-  std::string scope;        // default: told by the records
-  std::string base_url;     // discourse: the forum; others: where proposals are read
-  std::string proposal_id;  // snapshot: of votes that do not name theirs
-  std::string event;        // governor: of a CSV whose columns do not tell
-  std::string clock_mode;   // governor: blocknumber or timestamp; default: by size
+  std::string scope;        // default: from the records
+  std::string base_url;     // discourse: the forum; others: the site of the proposals
+  std::string proposal_id;  // snapshot: the proposal of votes that do not name one
+  std::string event;        // governor: the event of a CSV whose columns do not determine it
+  std::string clock_mode;   // governor: blocknumber or timestamp; default: by size of the values
   std::string blocks_path;  // governor: CSV of block_number,timestamp
   std::string input_name;
   std::int64_t chain_id = 1;
@@ -55,10 +56,10 @@ struct ImportOptions {
   std::int64_t now_ms = 0;
   std::optional<std::int64_t> as_of_ms;  // default: now
   std::int64_t time_shift_ms = 0;        // added to every time that is read
-  // Records about a proposal that is not in the store are ignored, not rejected: what is polled
-  // may begin later than its proposals.
+  // Ignore records about proposals that are not in the store instead of rejecting them: polling may
+  // begin after the creation of a proposal.
   bool ignores_unknown_proposals = false;
-  // governor: what lies after this block is estimated from it; without it nothing is known of it.
+  // governor: for estimates of the times of later blocks. Without it, these times are unknown.
   std::optional<BlockPace> pace;
   bool dry_run = false;
   bool keep_raw = false;
@@ -68,7 +69,7 @@ struct ImportSummary {
   std::string status;  // ok, partial, failed
   std::string error;
   std::int64_t rows_in = 0, rows_new = 0, rows_changed = 0, rows_same = 0;
-  std::int64_t rows_ignored = 0;  // repeats within the file; events that say nothing here
+  std::int64_t rows_ignored = 0;  // repeats within the file, and events that have no effect here
   std::int64_t rows_rejected = 0;
   std::int64_t revision = 0;
 };

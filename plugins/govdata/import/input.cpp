@@ -70,7 +70,7 @@ std::unique_ptr<ByteSource> open_memory(std::string_view bytes) {
 
 struct Input::Unzip {
   Unzip() {
-    // 15 window bits, plus 16: gzip alone.
+    // 15 window bits, plus 16 for gzip only.
     if (inflateInit2(&stream, 15 + 16) != Z_OK) throw ImportError("gzip: out of memory");
   }
   Unzip(const Unzip&) = delete;
@@ -189,7 +189,7 @@ std::size_t Input::unzip(char* into, std::size_t size) {
       stream.next_in = reinterpret_cast<Bytef*>(unzip_->raw.data());
       stream.avail_in = static_cast<uInt>(got);
     }
-    // A gzip file may hold several members, one after the other.
+    // A gzip file may have several members, one after the other.
     if (unzip_->member_ended && inflateReset(&stream) != Z_OK) throw ImportError("gzip: reset");
     unzip_->member_ended = false;
     const int code = inflate(&stream, Z_NO_FLUSH);

@@ -50,8 +50,8 @@ void append_json(std::string& out, const JsonValue& value) {
   }
 }
 
-// A value under construction. Only the innermost open container grows, so the pointers to the
-// open ones stay valid.
+// A value under construction. Only the innermost open container grows, so the pointers to the open
+// containers stay valid.
 class Tree {
  public:
   void key(std::string name) { key_ = std::move(name); }
@@ -115,7 +115,7 @@ class RecordSax final : public nlohmann::json_sax<nlohmann::json> {
   }
   bool parse_error(std::size_t position, const std::string&,
                    const nlohmann::detail::exception& problem) override {
-    // "[json.exception...] parse error at line 1, column 1: " and then what it is about.
+    // The text is "[json.exception...] parse error at line 1, column 1: ", then the reason.
     const std::string_view text = problem.what();
     const std::size_t colon = text.find(": ");
     problem_ = "no JSON at byte " + std::to_string(position) + ": ";
@@ -137,7 +137,7 @@ class RecordSax final : public nlohmann::json_sax<nlohmann::json> {
     });
   }
 
-  // A record of an object that is keyed by its records' ids.
+  // Whether the value is a record in an object that is keyed by the records' ids.
   [[nodiscard]] bool is_member() const { return shape_.keyed && depth_ == 2 && list_depth_ == 0; }
 
   bool begin(Kind kind) {
@@ -181,7 +181,7 @@ class RecordSax final : public nlohmann::json_sax<nlohmann::json> {
     emit_(list_, record_.take());
   }
 
-  // An object without any list is a record itself.
+  // An object without any list is itself a record.
   void finish_document() {
     JsonValue value = document_.take();
     if (!found_list_) emit_({}, std::move(value));
@@ -241,7 +241,8 @@ void read_lines(Input& input, const JsonShape& shape,
   std::string line;
   for (std::uint64_t number = 1; input.line(line); ++number) {
     if (trimmed(line).empty()) continue;
-    // The library takes a NUL byte for the end; another control byte is as wrong, and it says so.
+    // The library takes a NUL byte as the end of its input. Replace it by another control byte,
+    // which the library refuses.
     std::replace(line.begin(), line.end(), '\0', '\x01');
     const std::string position = "line " + std::to_string(number);
     std::vector<JsonRecord> records;
@@ -283,7 +284,7 @@ void read_document(Input& input, const JsonShape& shape,
     input.begin_record();
   };
   std::istream stream(&input);
-  stream.exceptions(std::ios::badbit);  // lets what the streambuf throws pass through
+  stream.exceptions(std::ios::badbit);  // passes on exceptions of the streambuf
   while (true) {
     int next = input.sgetc();
     while (next == ' ' || next == '\t' || next == '\r' || next == '\n') next = input.snextc();

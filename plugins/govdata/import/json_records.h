@@ -1,6 +1,6 @@
-// Records of a JSON or NDJSON input, one at a time: the document is streamed, only the record at
-// hand is in memory, and numbers keep the digits they were written with. Depth, size and the number
-// of values of a record are bounded; invalid UTF-8 is refused. Used by one Thread.
+// Reads the records of a JSON or NDJSON input one at a time. The document is streamed, so only the
+// current record is in memory, and numbers keep their own digits. Depth, size and the number of
+// values of a record are limited; invalid UTF-8 is refused. Used by one Thread.
 #pragma once
 
 #include <functional>
@@ -18,18 +18,18 @@ struct JsonValue {
   enum class Kind { null, boolean, number, string, array, object };
   Kind kind = Kind::null;
   bool truth = false;
-  std::string text;  // a string's value, or a number's own digits
+  std::string text;  // a string's value, or a number's digits as written
   std::vector<JsonValue> items;
   std::vector<Field> fields;
 
-  // Null when this is no object or has no such field.
+  // Null if this is not an object or has no such field.
   [[nodiscard]] const JsonValue* find(std::string_view name) const;
-  // find(), and null too when the value is JSON's null.
+  // Like find(), but also null if the value is JSON's null.
   [[nodiscard]] const JsonValue* get(std::string_view name) const;
   [[nodiscard]] bool is(Kind wanted) const { return kind == wanted; }
-  // The text of a string or number field; empty otherwise.
+  // The text of a string or number field; empty for other fields.
   [[nodiscard]] std::string_view scalar(std::string_view name) const;
-  // Compact JSON with the numbers' own digits.
+  // Compact JSON. Numbers keep their digits.
   [[nodiscard]] std::string dump() const;
 };
 
@@ -39,22 +39,22 @@ struct JsonValue::Field {
 };
 
 struct JsonRecord {
-  std::string_view list;  // name of the list it stood in; empty in a bare array or NDJSON
+  std::string_view list;  // the name of its list, or its key; empty in a bare array or NDJSON
   std::string position;   // "proposals[12]", "line 12"
   JsonValue value;
 };
 
 struct JsonShape {
-  // Arrays of this name, at the top or up to two levels below `data`, hold the records; so does,
-  // below `data`, a single object of the name without its last letter. Empty: every top-level
-  // value, or element of a top-level array.
+  // The names of the arrays that contain the records, at the top level or one or two levels below
+  // `data`. A single object below `data` with such a name minus its last letter is a record, too.
+  // If empty, every top-level value, or every element of a top-level array, is a record.
   std::vector<std::string_view> lists;
-  // The members of a top-level object are the records, each by its key; `lists` play no part.
+  // The members of a top-level object are the records, and `lists` has no effect.
   bool keyed = false;
 };
 
-// Calls `on_record` for each record and `on_bad` for each NDJSON line that is no JSON (position,
-// reason). Throws ImportError where a document cannot be read on.
+// Calls `on_record` for each record, and `on_bad` with position and reason for each NDJSON line
+// that is not JSON. Throws ImportError if reading a document cannot continue.
 void read_json_records(Input& input, const JsonShape& shape,
                        const std::function<void(JsonRecord&&)>& on_record,
                        const std::function<void(std::string, std::string)>& on_bad);

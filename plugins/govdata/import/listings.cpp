@@ -1,5 +1,5 @@
 // Formats that list proposals without their history: OpenGov tables, DAOIP-2 documents, and saved
-// answers of Tally.
+// replies of Tally.
 #include <algorithm>
 #include <array>
 
@@ -72,7 +72,7 @@ SourceKey listed_source(const Run& run, const std::string& provider, const std::
   return key;
 }
 
-// `eip155:1:0xabc`: a contract by its chain.
+// Reads an id of a contract with its chain, such as `eip155:1:0xabc` (CAIP-10), into `key`.
 bool read_caip10(std::string_view id, SourceKey& key) {
   constexpr std::string_view prefix = "eip155:";
   if (id.substr(0, prefix.size()) != prefix) return false;
@@ -127,7 +127,7 @@ void take_referendum(Run& run, const JsonValue& record) {
   run.count(run.writer().put_proposal(source, proposal));
 }
 
-// The id is a contract with `?proposalId=`, an address of Snapshot, or what the DAO likes.
+// The id may be a contract with `?proposalId=`, an address of Snapshot, or any text.
 SourceKey daoip2_place(const Run& run, const std::string& id, std::string& external_id) {
   SourceKey key = listed_source(run, "governor", "");
   external_id = id;
@@ -182,7 +182,7 @@ void take_daoip2(Run& run, const JsonValue& record) {
     proposal.title = "Proposal " + std::string(cut_utf8(external_id, 80));
     proposal.time_confidence = Confidence::observed;
   }
-  // What a source that knows more told stays.
+  // Data from a more detailed source stays.
   if (!proposal.created_block && !proposal.voting_system) {
     proposal.source_status = text_field(record, "status", 256);
     proposal.actions = daoip2_calls(record, place.chain_id);
@@ -239,8 +239,8 @@ std::vector<Action> tally_calls(const JsonValue& record, const MaybeInteger& cha
   return actions;
 }
 
-// Tally calls both defeated: a vote that was lost, and one that too few took part in. For and
-// abstain count, as by OpenZeppelin's default.
+// Tally's state "defeated" means either a lost vote or a missed quorum. Votes for and abstentions
+// count towards the quorum, as by OpenZeppelin's default.
 bool misses_quorum(const ProposalRecord& proposal) {
   if (!proposal.quorum || proposal.choices.empty()) return false;
   const auto counted = counted_power("governor", proposal.scores_total, proposal.choices);
@@ -283,7 +283,7 @@ ProposalRecord tally_proposal(const Run& run, const JsonValue& record, const std
   return proposal;
 }
 
-// What logs of the contract told stays; Tally adds what they do not say.
+// Data from the contract's logs stays; Tally only adds what is missing.
 void add_tally(ProposalRecord& known, const ProposalRecord& told) {
   if (is_missing_title(known)) known.title = told.title;
   fill(known.body, told.body);
@@ -301,7 +301,7 @@ void add_tally(ProposalRecord& known, const ProposalRecord& told) {
 void take_tally(Run& run, const JsonValue& record) {
   const JsonValue* const on_chain = record.find("onchainId");
   const bool is_draft = on_chain != nullptr && on_chain->is(ListKind::null);
-  if (is_draft) return run.ignore();  // nothing that anybody votes on
+  if (is_draft) return run.ignore();  // a draft has no vote
   const MaybeText id = any_text(record, {"onchainId", "id"}, 80);
   if (!id) throw BadRecord("onchainId is missing");
   const MaybeText governor = text_field(part_of(record, "governor"), "id", 256);
@@ -313,7 +313,7 @@ void take_tally(Run& run, const JsonValue& record) {
   told.actions = tally_calls(record, key.chain_id);
   const std::int64_t source = run.source(key);
   auto known = run.writer().find_proposal(source, *id);
-  // Who has a creation block was read from the chain.
+  // A proposal with a creation block was read from the chain.
   if (known && known->created_block) {
     add_tally(*known, told);
     told = *known;

@@ -1,4 +1,4 @@
-// govdata-import: brings saved governance data into the embedded store.
+// govdata-import: imports saved governance data into the embedded store.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -60,7 +60,7 @@ void declare(CLI::App& app, Arguments& arguments) {
   app.add_flag("--json", arguments.json, "print the summary as JSON");
 }
 
-// The summary's counters by their names, in the order they are printed in.
+// The summary as JSON, with the counters in the order in which they are printed.
 Json json_of(const ImportSummary& summary) {
   Json value = {{"status", summary.status},          {"in", summary.rows_in},
                 {"new", summary.rows_new},           {"changed", summary.rows_changed},
@@ -81,7 +81,7 @@ void print_summary(const std::string& name, const ImportSummary& summary) {
   if (!summary.error.empty()) std::fprintf(stderr, "%s: %s\n", name.c_str(), summary.error.c_str());
 }
 
-// A line that is written over, and only where somebody watches.
+// A progress line that overwrites itself. It is shown only on a terminal.
 class ProgressLine {
  public:
   ProgressLine() : shown_(isatty(STDERR_FILENO) != 0) {}
@@ -129,7 +129,7 @@ void print_json(const Json& value) {
   std::printf("%s\n", value.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
 }
 
-// Below the working directory, beside the build, or where an installation puts it.
+// Looks below the working directory, beside the build, and where an installation puts the samples.
 std::string sample_directory() {
   namespace fs = std::filesystem;
   const fs::path shipped = "plugins/govdata/sample";
@@ -235,7 +235,7 @@ int run(int count, char** values) {
       arguments.options.as_of_ms = *time_ms;
     }
   }
-  // A dry run must not leave a file behind where there was none; one that SQLite removes does.
+  // A dry run must not create a file, so it uses a temporary database of SQLite if there is none.
   const bool without_file =
       arguments.options.dry_run && !std::filesystem::exists(arguments.database);
   const auto database = open_store(without_file ? "" : arguments.database);
@@ -247,7 +247,8 @@ int run(int count, char** values) {
 }  // namespace turnpike::govdata
 
 int main(int count, char** values) {
-  // The store is its owner's, as is all that the gateway keeps; SQLite makes its files so.
+  // Only the owner may read the store, as with all data of the gateway. SQLite's files get this
+  // mask.
   umask(077);
   try {
     return turnpike::govdata::run(count, values);

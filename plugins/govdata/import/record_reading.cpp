@@ -1,4 +1,5 @@
-// What the readers of flat formats share: records of JSON or CSV alike, and ballots.
+// The functions that the readers of flat formats share: reading records of JSON or CSV, and writing
+// ballots.
 #include <algorithm>
 
 #include "govdata/import/csv.h"

@@ -1,5 +1,6 @@
-// What the readers of the formats share during one import: the writer, the counters, the sources
-// met so far and the ways to refuse a record. Private to the importer; one Thread.
+// Run: the state that the readers of the formats share during one import: the writer, the counters
+// and the sources so far. Also the functions for reading fields and refusing records. Private to
+// the importer and the poller; one Thread.
 #pragma once
 
 #include <map>
@@ -13,7 +14,8 @@ namespace turnpike::govdata {
 
 inline constexpr std::size_t body_bytes_max = 1 << 20;
 
-// Why one record cannot be taken; caught by the reader of the format, counted, and gone on from.
+// Thrown if one record cannot be imported. Run::record() catches and counts it, and the import goes
+// on.
 class BadRecord : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -32,12 +34,13 @@ class Run {
   void reject(const std::string& position, const std::string& reason);
   void count(Written written);
   void ignore() { ++summary_.rows_ignored; }
-  // A record about a proposal that is not in the store: rejected (BadRecord), or ignored.
+  // For a record about a proposal that is not in the store: throws BadRecord, or ignores the record
+  // (ImportOptions::ignores_unknown_proposals).
   void unknown_proposal(const std::string& proposal_id);
-  // False when this key was met before in this run.
+  // False if this run was given the key before.
   bool first_time(const std::string& key);
 
-  // The DAO of a scope: the one asked for, or one minted from the scope.
+  // The DAO of a scope: the one in the options, otherwise one derived from the scope.
   [[nodiscard]] std::string dao_for(const std::string& scope) const;
   std::int64_t source(const SourceKey& key);
 
@@ -65,26 +68,27 @@ class Run {
   std::map<std::string, SourceKey> keys_;
 };
 
-// Readers of a record's fields; BadRecord names the field that is wrong.
+// Readers of a record's fields. They throw a BadRecord that names the field.
 MaybeText text_field(const JsonValue& record, std::string_view name, std::size_t bytes_max = 4096);
 std::string required_text(const JsonValue& record, std::string_view name,
                           std::size_t bytes_max = 512);
 MaybeInteger integer_field(const JsonValue& record, std::string_view name);
 MaybeText decimal_field(const JsonValue& record, std::string_view name);
 std::optional<bool> flag_field(const JsonValue& record, std::string_view name);
-// Unix seconds; shifted.
+// Reads Unix seconds; the result is shifted (Run::shifted).
 MaybeTime seconds_field(const Run& run, const JsonValue& record, std::string_view name);
-// ISO 8601; shifted.
+// Reads ISO 8601; the result is shifted.
 MaybeTime iso_field(const Run& run, const JsonValue& record, std::string_view name);
 
-// The text of the first of these fields that holds a string or number; nullopt when none does.
+// The text of the first of these fields that is a non-empty string or a number; empty if none is.
 MaybeText any_text(const JsonValue& record, std::initializer_list<std::string_view> names,
                    std::size_t bytes_max = 4096);
-// Feeds `take` with the records of JSON, NDJSON or CSV (whose columns become fields, and empty
-// cells null), told by the first byte; counts them and turns a BadRecord into a rejection.
+// Calls `take` for each record of JSON, NDJSON or CSV input; the first byte decides the format.
+// Columns of CSV become fields, and empty cells null. Counts the records and turns a BadRecord into
+// a rejection.
 void each_record(Run& run, Input& input, const JsonShape& shape,
                  const std::function<void(const JsonRecord&)>& take);
-// What all votes of a proposal that `source_id` holds go through.
+// Writes a vote for a proposal of `source_id` and counts it. Repeats within the run are ignored.
 void put_ballot(Run& run, std::int64_t source_id, const std::string& proposal_id,
                 const VoteRecord& vote);
 
@@ -99,8 +103,8 @@ void import_governor(Run& run, Input& input);
 void import_discourse(Run& run, Input& input);
 void import_block_times(Run& run, Input& input);
 
-// Sets the times of voting of a Governor's proposal anew, from what is known of its blocks by now.
-// False: it is not in the store.
+// Sets the voting times of a Governor's proposal again, from the block times that are known now.
+// False if the proposal is not in the store.
 bool refresh_governor_times(Run& run, std::int64_t source_id, const std::string& proposal_id);
 
 }  // namespace turnpike::govdata

@@ -20,7 +20,7 @@ Json read_manifest(const std::string& directory) {
   std::ifstream stream(directory + "/manifest.json");
   if (!stream) throw ImportError("no manifest.json in " + directory);
   const std::string text(std::istreambuf_iterator<char>(stream), {});
-  // The library takes a NUL byte for the end of the text.
+  // The library would take a NUL byte as the end of the text.
   Json manifest = text.find('\0') == text.npos ? Json::parse(text, nullptr, false) : Json();
   if (!manifest.is_object() || !manifest["anchor"].is_string() || !manifest["imports"].is_array()) {
     throw ImportError("manifest.json has no anchor or no list of imports");
@@ -28,7 +28,7 @@ Json read_manifest(const std::string& directory) {
   return manifest;
 }
 
-// How far the sample's times are moved: as last time, if that was less than a day ago.
+// The shift of the sample's times. Uses the last shift again if it differs by less than a day.
 std::int64_t choose_move(Database& database, std::int64_t anchor_ms, std::int64_t now_ms) {
   const std::int64_t wanted = now_ms - anchor_ms;
   Transaction transaction(database, Transaction::Kind::write);

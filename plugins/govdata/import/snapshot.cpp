@@ -1,4 +1,4 @@
-// Answers of the Snapshot hub: proposals, votes and spaces.
+// Replies of the Snapshot hub: proposals, votes and spaces.
 #include <algorithm>
 #include <array>
 
@@ -24,7 +24,7 @@ std::string space_of(const Run& run, const JsonValue& record) {
   return id;
 }
 
-// Makes the DAO of a space known; its id serves as an alias.
+// Writes the DAO of the record's space, with the space's id as an alias, and returns the source.
 std::int64_t source_of(Run& run, const JsonValue& record) {
   const std::string space = space_of(run, record);
   const ImportOptions& options = run.options();
@@ -70,7 +70,7 @@ std::vector<Choice> choices_of(const JsonValue& record) {
   return choices;
 }
 
-// A plugin that carries the decision out on chain leaves the execution open.
+// Whether the proposal has a plugin that executes it on a chain. Then its execution is unknown.
 bool has_execution_plugin(const JsonValue& record) {
   const JsonValue* plugins = record.get("plugins");
   constexpr std::array<std::string_view, 4> names = {"safeSnap", "oSnap", "reality", "daoModule"};

@@ -1,4 +1,4 @@
-// Tables of Snapshot proposals and votes with dates alone, as researchers publish them.
+// Tables of Snapshot proposals and votes with dates instead of times, as researchers publish them.
 #include "govdata/import/run.h"
 #include "govdata/store/text.h"
 
@@ -31,7 +31,7 @@ void take_csv_proposal(Run& run, const JsonValue& record) {
       *proposal.times.ends < *proposal.times.starts) {
     throw BadRecord("end lies before start");
   }
-  // Days, not moments; and no labels, so that no outcome can be told.
+  // The times are only dates. There are no labels of choices, so the outcome is unknown.
   proposal.time_confidence = Confidence::estimated;
   proposal.standing.execution = Execution::not_applicable;
   if (run.options().keep_raw) proposal.raw_json = record.dump();

@@ -40,7 +40,7 @@ bool is_contract_refusal(const JsonValue& error) {
          lower_ascii(error.scalar("message")).find("revert") != std::string::npos;
 }
 
-// The id of a reply in a batch, where it is one of ours.
+// The id of a reply in a batch; empty if it is not a number.
 std::optional<std::int64_t> id_of(const JsonValue& reply) {
   const std::string_view text = reply.scalar("id");
   std::int64_t id = 0;
@@ -49,7 +49,7 @@ std::optional<std::int64_t> id_of(const JsonValue& reply) {
   return is_number ? std::optional(id) : std::nullopt;
 }
 
-// The block of `result`; nullopt: it is not of the form, or another one than was asked for.
+// The block in `result`; empty if it is malformed or not the block that was asked for.
 std::optional<BlockHead> head_of(const JsonValue& result, std::int64_t number) {
   constexpr std::int64_t seconds_max = 253'402'300'799;  // the end of the year 9999
   const auto told = quantity_of(result.scalar("number"));
@@ -88,7 +88,7 @@ FromChain<std::string> Chain::send(const std::string& body) {
   request.body = body;
   auto reply = ask_remote(context_.host, settings_, request, context_.call);
   if (!reply.ok()) {
-    // A node may take too long over a wide range, or have too much to say of it.
+    // A node may take too long for a wide range, or have too many logs in it.
     const FailureKind kind = reply.error().kind;
     return problem(problem_of(reply.error()),
                    kind == FailureKind::timeout || kind == FailureKind::too_large);
@@ -186,7 +186,7 @@ FromChain<std::map<std::int64_t, BlockHead>> Chain::blocks(const std::vector<std
         const auto head = head_of((*answers)[part].result, numbers[at + part]);
         if (head) heads[numbers[at + part]] = *head;
       }
-      // A node that takes no batches is asked one by one; so is one that left some out.
+      // If the node takes no batches or left blocks out, they are asked for one by one.
       takes_batches = heads.size() == at + count;
       if (!takes_batches) continue;
     } else {

@@ -1,6 +1,6 @@
-// The few questions that are asked of an Ethereum node, over JSON-RPC 2.0. Every answer is checked
-// against the question: a node may lie, lag, or stand on another fork. Waits between requests, so
-// that one step keeps the budget of its host. Made for one step; one Thread.
+// Chain: the requests to an Ethereum node, over JSON-RPC 2.0. Every answer is checked against the
+// request, since a node may lie, lag behind or be on another fork. Waits between requests, so that
+// a step does not exceed the request rate of its host. Made for one step; used by one Thread.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ struct BlockHead {
   std::int64_t time_s = 0;
 };
 
-// Why a question has no answer. `step` is what the poller is told; `is_range_refused`: the node may
-// answer for fewer blocks; `is_contract_refusal`: the contract has no such function, or reverts.
+// Why a request has no result. `step` is for the poller. `is_range_refused`: the node may answer
+// for fewer blocks. `is_contract_refusal`: the contract has no such function, or reverts.
 struct ChainProblem {
   Step step;
   bool is_range_refused = false;
@@ -37,20 +37,20 @@ class Chain {
 
   FromChain<std::int64_t> chain_id();
   FromChain<std::int64_t> newest_block();
-  // nullopt: the node has no such block.
+  // Empty if the node has no such block.
   FromChain<std::optional<BlockHead>> block(std::int64_t number);
-  // Of all `numbers`, in one request where the node takes batches.
+  // All blocks of `numbers`, in batches while `takes_batches`. Clears it if the node takes none.
   FromChain<std::map<std::int64_t, BlockHead>> blocks(const std::vector<std::int64_t>& numbers,
                                                       bool& takes_batches);
-  // Of the contract and our events, in the order of the chain; each has passed is_own_log().
+  // The contract's logs of known events, in the order of the chain. Each has passed is_own_log().
   FromChain<std::vector<JsonValue>> logs(std::int64_t from, std::int64_t to);
-  // The bytes that the contract returns to each call (selector and arguments, in hex without 0x) at
-  // the newest block, in their order. nullopt: the contract refuses the call or returns nothing.
+  // What the contract returns for each of `calls` (selector and arguments, in hex without 0x) at
+  // the newest block, as bytes. Empty if the contract refuses the call or returns nothing.
   FromChain<std::vector<std::optional<std::string>>> call_contract(
       const std::vector<std::string>& calls, bool& takes_batches);
 
  private:
-  // The answer to one question of a batch. `is_told`: `result` holds the node's result.
+  // The answer to one request of a batch. `is_told`: `result` is the node's result.
   struct Answer {
     bool is_told = false;
     bool is_contract_refusal = false;
@@ -58,7 +58,7 @@ class Chain {
   };
 
   FromChain<std::string> send(const std::string& body);
-  // The answers to up to batch_max questions, in their order. Empty: the node takes no batches, or
+  // The answers to up to batch_max requests, in their order. Empty if the node takes no batches or
   // left answers out.
   FromChain<std::vector<Answer>> ask_batch(const std::string& method,
                                            const std::vector<std::string>& parameters);
@@ -70,7 +70,7 @@ class Chain {
   std::int64_t asked_ = 0;
 };
 
-// "0x1f" -> 31; nullopt: no quantity that fits into 63 bits.
+// "0x1f" -> 31; empty if `text` is not a quantity that fits into 63 bits.
 std::optional<std::int64_t> quantity_of(std::string_view text);
 std::string quantity(std::int64_t number);
 

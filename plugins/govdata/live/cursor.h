@@ -1,6 +1,6 @@
-// Cursors as they stand in the store: a JSON object of ours with a version. One that is not
-// readable counts as none: the source is read from its beginning, which changes nothing that is the
-// same. Pure; any Thread.
+// Cursors in the store: JSON objects with a version. If a cursor cannot be read, the source is read
+// from its beginning; records that are the same do not change. Pure functions; any Thread may call
+// them.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -10,10 +10,10 @@ namespace turnpike::govdata {
 
 inline constexpr int cursor_version = 1;
 
-// Null: there is none of this version.
+// Null if `text` is not a cursor of this version.
 nlohmann::json cursor_object(const std::string& text);
 
-// What `read` makes of the cursor, or a Cursor of its own beginning.
+// The cursor that `read` makes from `text`; `beginning` if the text cannot be read.
 template <class Cursor, class Read>
 Cursor read_cursor_text(const std::string& text, const Cursor& beginning, Read read) {
   const nlohmann::json json = cursor_object(text);

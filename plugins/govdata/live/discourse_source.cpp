@@ -1,6 +1,6 @@
-// A Discourse forum's JSON. A round reads, one request a step: the categories (once a day); the
-// topics by activity until they are older than the last round; the threads of those that changed.
-// The threads still to be read stand in the cursor, committed with the page that named them.
+// Polls a Discourse forum's JSON. Each step makes one request. A round reads the categories (once a
+// day), the topics by activity back to the last round, and the threads of the topics that changed.
+// The cursor contains the threads still to be read, committed with the page that named them.
 #include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
@@ -15,18 +15,18 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Last runs overlap by an hour: clocks differ, and a topic may be shown late.
+// Rounds overlap by an hour, since clocks differ and a topic may appear late.
 constexpr std::int64_t activity_overlap_ms = ms_per_hour;
 constexpr std::int64_t categories_again_ms = ms_per_day;
 constexpr std::int64_t pages_max = 20'000;
 constexpr std::size_t queue_max = 20'000;
-// A thread's first answer holds its first posts; of the others this many of the newest are read.
+// A thread's first reply contains its first posts. Of the others, this many of the newest are read.
 constexpr std::size_t newest_posts = 40;
 
 struct ForumCursor {
   std::string phase = "idle";  // idle, categories, list, threads
   std::int64_t page = 0;
-  std::int64_t since_ms = 0;  // what is older was read in the last round
+  std::int64_t since_ms = 0;  // older activity was read in the last round
   std::int64_t began_ms = 0, last_ms = 0, categories_ms = 0;
   Json queue = Json::array();  // [topic] or [topic, post, post...]
 
@@ -62,7 +62,7 @@ bool is_true(const JsonValue& record, std::string_view name) {
   return value != nullptr && value->is(JsonValue::Kind::boolean) && value->truth;
 }
 
-// When something last happened to a topic; what the list is ordered by.
+// The time of a topic's latest activity, by which the list is ordered.
 MaybeTime activity_of(const JsonValue& topic) {
   for (const char* name : {"bumped_at", "last_posted_at", "created_at"}) {
     if (const auto time = parse_iso_time(topic.scalar(name))) return time;
@@ -88,7 +88,7 @@ class DiscourseSource final : public Source {
     request.url = settings_.url + path();
     const auto reply = ask_remote(context.host, settings_, request, context.call);
     if (!reply.ok()) return failed_step(problem_of(reply.error()));
-    // A thread that was deleted, or is not for everybody, is left out.
+    // A thread that was deleted or is not public is left out.
     const bool is_gone = reply->status == 403 || reply->status == 404 || reply->status == 410;
     if (cursor_.phase == "threads" && is_gone) {
       cursor_.queue.erase(cursor_.queue.begin());
@@ -146,7 +146,7 @@ class DiscourseSource final : public Source {
       const MaybeTime active = activity_of(topic);
       const bool is_pinned = is_true(topic, "pinned") || is_true(topic, "pinned_globally");
       if (active && *active < cursor_.since_ms) {
-        is_last = is_last || !is_pinned;  // pinned ones stand first, whatever their age
+        is_last = is_last || !is_pinned;  // pinned topics come first, whatever their age
         continue;
       }
       note_thread(context, topic, active);
@@ -162,7 +162,7 @@ class DiscourseSource final : public Source {
     return commit(context, label, reading(document));
   }
 
-  // Topics that did not change since the last round are not observed again.
+  // Drops the topics that have not changed since the last round, so they are not observed again.
   static void keep_topics(JsonValue& document, std::vector<JsonValue> kept) {
     for (JsonValue::Field& field : document.fields) {
       if (field.name != "topic_list") continue;
@@ -173,7 +173,8 @@ class DiscourseSource final : public Source {
     }
   }
 
-  // Its posts are to be read, unless they were, or it was silent for long.
+  // Queues the topic's thread, unless its posts were read already, or its last activity is more
+  // than posts_days ago.
   void note_thread(StepContext& context, const JsonValue& topic, const MaybeTime& active) {
     const auto id = natural_of(topic.scalar("id"));
     const std::int64_t oldest_ms = cursor_.began_ms - settings_.posts_days * ms_per_day;
@@ -209,7 +210,8 @@ class DiscourseSource final : public Source {
     return commit(context, "topic " + thread[0].dump(), reading(document));
   }
 
-  // Of the posts that were not in the answer, the newest: rule F looks at the last day.
+  // Queues the newest posts that were not in the reply: busy discussions are found by the posts of
+  // a day.
   void note_newest(const Json& thread, const JsonValue& posts, const JsonValue& ids) {
     std::vector<std::int64_t> shown;
     for (const JsonValue& post : posts.items) {
@@ -250,7 +252,7 @@ class DiscourseSource final : public Source {
   }
 
   const SourceSettings settings_;
-  // Of the step under way.
+  // State of the current step.
   std::string before_;
   ForumCursor cursor_;
 };

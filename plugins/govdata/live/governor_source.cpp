@@ -1,14 +1,14 @@
-// A Governor contract over JSON-RPC. A step reads the logs of one range of blocks that are behind
-// the newest by the confirmations, with the times of their blocks, and the blocks at which voting
-// began or ended by then. Ranges shrink when the node refuses them and grow while it does not.
+// Polls a Governor contract over JSON-RPC. A step reads the logs of one range of blocks that have
+// the required confirmations, the times of their blocks, and the blocks at which voting has begun
+// or ended by then. The range shrinks when the node refuses it and grows while it does not.
 //
-// The contract is asked how it counts time (ERC-6372) and votes, and for the quorum of each
-// proposal whose voting has begun, where it counts as this plugin does: with that, the outcome is
-// known when voting is over.
+// The contract is asked how it counts time (ERC-6372) and votes. If it counts the quorum as this
+// plugin does, it is also asked for the quorum of each proposal whose voting has begun, so that the
+// outcome is known when voting is over.
 //
-// The cursor keeps the last blocks of pages with their hashes and import runs, the newest ones and
-// ever fewer of the older ones: when the chain has another block there, what later runs wrote is
-// taken back, and the blocks are read anew.
+// The cursor keeps the last blocks of pages ("points") with their hashes and import runs: all of
+// the newest ones, and ever fewer of the older ones. If the chain has another block at a point, the
+// writes of later runs are undone, and the blocks are read again.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -26,15 +26,16 @@ using Json = nlohmann::json;
 
 constexpr std::size_t points_max = 32;
 constexpr std::size_t points_newest = 8;
-// A chain that differs from what was read by more than this is not ours, whatever its number says.
+// If no point matches and the oldest is more than this behind the newest block, the node serves
+// another chain, whatever its chain id says.
 constexpr std::int64_t depth_max_blocks = 5000;
 constexpr std::size_t blocks_by_batch_max = 1000;
 constexpr std::size_t blocks_one_by_one_max = 50;
 constexpr std::int64_t due_blocks_max = 50;
-// From this value on a clock counts seconds, see the importer.
+// From this value on, a clock value means seconds instead of blocks, as in the importer.
 constexpr std::int64_t first_second = 1'000'000'000;
 constexpr std::int64_t pace_blocks = 5000;
-constexpr std::size_t quorums_max = 200;  // that one step asks for
+constexpr std::size_t quorums_max = 200;  // for each step
 
 // The text that a contract returned; empty: it returned none.
 std::string returned_text(const std::optional<std::string>& bytes) {
@@ -46,7 +47,7 @@ std::string returned_text(const std::optional<std::string>& bytes) {
   }
 }
 
-// The value of `name` in "a=b&c=d"; empty: there is none.
+// The value of `name` in "a=b&c=d"; empty if there is none.
 std::string_view value_in(std::string_view text, std::string_view name) {
   while (!text.empty()) {
     const std::string_view pair = text.substr(0, text.find('&'));
@@ -57,7 +58,7 @@ std::string_view value_in(std::string_view text, std::string_view name) {
   return {};
 }
 
-// blocknumber or timestamp; empty: nothing is told, or blocks of another chain.
+// "blocknumber" or "timestamp"; empty if the mode is unknown or counts blocks of another chain.
 std::string clock_mode_of(std::string_view told) {
   const std::string_view mode = value_in(told, "mode");
   const std::string_view from = value_in(told, "from");
@@ -69,14 +70,14 @@ std::string clock_mode_of(std::string_view told) {
 struct Point {
   std::int64_t block = 0;
   std::string hash;
-  std::int64_t run_id = 0;  // the newest import run by then
+  std::int64_t run_id = 0;  // the newest import run at that time
   std::int64_t time_s = 0;
 };
 
 struct ChainCursor {
   bool is_new = true;
-  std::int64_t next = 0;       // the first block that was not read
-  std::int64_t range = 0;      // how many blocks are asked for
+  std::int64_t next = 0;       // the next block to read
+  std::int64_t range = 0;      // blocks per request
   std::int64_t began_run = 0;  // the newest import run before the first page
   std::vector<Point> points;   // oldest first
 
@@ -105,7 +106,8 @@ struct ChainCursor {
   }
 };
 
-// Takes one out of the older points, where they stand closest for their age. The first one stays.
+// Removes one of the older points where they are densest in relation to their age. The first point
+// stays.
 void thin_out(std::vector<Point>& points) {
   if (points.size() <= points_max) return;
   const auto crowding = [&](std::size_t at) {
@@ -119,16 +121,16 @@ void thin_out(std::vector<Point>& points) {
   points.erase(points.begin() + static_cast<std::ptrdiff_t>(densest));
 }
 
-// What one range holds, checked and ready to be written.
+// The checked contents of one range, ready to be written.
 struct RangeRead {
   std::int64_t from = 0, to = 0;
   BlockHead end;
   std::vector<JsonValue> logs;
   std::map<std::int64_t, BlockHead> blocks;
-  std::vector<std::string> due;  // proposals whose voting began or ended at one of them
+  std::vector<std::string> due;  // proposals whose voting began or ended at one of these blocks
   std::map<std::string, std::string> quorums;  // by proposal
   std::optional<BlockPace> pace;
-  std::int64_t seconds_from = 0;  // the time of the block before, from first_second on
+  std::int64_t seconds_from = 0;  // the time of the block before the range, at least first_second
 };
 
 class GovernorSource final : public Source {
@@ -143,7 +145,7 @@ class GovernorSource final : public Source {
     }
     Chain chain(settings_, context);
     const Step step = step_on(chain, context);
-    // After a failure another node may answer at the same address.
+    // After a failure, another node may answer at the same address.
     if (step.kind == StepKind::failed) is_chain_known_ = is_on_chain_ = false;
     if (step.kind != StepKind::more) is_on_chain_ = false;
     return step;
@@ -184,7 +186,7 @@ class GovernorSource final : public Source {
     return std::nullopt;
   }
 
-  // Whether the chain still has what was read: nullopt, it has.
+  // Checks that the chain still has the blocks that were read. Empty if it has.
   std::optional<Step> check_points(Chain& chain, StepContext& context, std::int64_t newest) {
     if (cursor_.points.empty()) return std::nullopt;
     if (newest < cursor_.points.back().block) {
@@ -237,8 +239,8 @@ class GovernorSource final : public Source {
   Step end_round(StepContext& context) {
     Page page;
     page.after = cursor_.text();
-    // Complete up to the last block that was read, whatever the clock says: where the chain or the
-    // node stands still, so does this.
+    // The data is complete up to the last block that was read, not up to the clock's time. If the
+    // chain or the node stands still, so does this time.
     if (!cursor_.points.empty()) page.complete_to_ms = cursor_.points.back().time_s * 1000;
     return commit(context, page, StepKind::done);
   }
@@ -251,14 +253,14 @@ class GovernorSource final : public Source {
     if (!cursor_.points.empty()) {
       range.seconds_from = std::max(first_second, cursor_.points.back().time_s);
     }
-    // Its hash is asked for before the logs: when the chain changes in between, the next look at
-    // the hash tells.
+    // The hash is read before the logs. If the chain changes in between, the next comparison of the
+    // hash finds it.
     std::vector<std::int64_t> numbers;
     if (!cursor_.points.empty()) numbers.push_back(cursor_.points.back().block);
     numbers.push_back(range.to);
     const auto heads = chain.blocks(numbers, takes_batches_);
     if (!heads.ok()) return heads.error().step;
-    // When the chain has changed since the last step, the next one compares all points and rewinds.
+    // If the chain has changed since the last step, the next step compares all points and rewinds.
     if (!cursor_.points.empty() &&
         heads->at(cursor_.points.back().block).hash != cursor_.points.back().hash) {
       is_on_chain_ = false;
@@ -274,7 +276,7 @@ class GovernorSource final : public Source {
     return write(context, range);
   }
 
-  // A refused range is asked for anew with half as many blocks, as long as there are several.
+  // Asks for half as many blocks after a refused range, as long as it has several.
   Step shrink(const ChainProblem& problem, const RangeRead& range) {
     const std::int64_t count = range.to - range.from + 1;
     if (!problem.is_range_refused || count <= 1) return problem.step;
@@ -282,7 +284,7 @@ class GovernorSource final : public Source {
     return {};
   }
 
-  // The times of all blocks with logs, and of those at which voting began or ended by now.
+  // Reads the times of all blocks with logs, and of those at which voting has begun or ended.
   std::optional<Step> read_blocks(Chain& chain, StepContext& context, RangeRead& range) {
     std::set<std::int64_t> wanted;
     for (const JsonValue& log : range.logs) {
@@ -313,7 +315,8 @@ class GovernorSource final : public Source {
            (settings_.clock_mode == "blocknumber" || *value < first_second);
   }
 
-  // Where voting began or ended within what is read, of proposals that are in it.
+  // Adds the blocks at which voting began or ended, up to the range's end, for proposals in the
+  // range's own logs.
   void note_own_clock(const RangeRead& range, std::set<std::int64_t>& wanted) const {
     for (const JsonValue& log : range.logs) {
       try {
@@ -322,12 +325,12 @@ class GovernorSource final : public Source {
         const bool is_own = !event->start || !event->block || *event->start >= *event->block;
         if (is_own && is_block(event->start, range.to)) wanted.insert(*event->start);
         if (is_own && is_block(event->end, range.to)) wanted.insert(*event->end);
-      } catch (const BadRecord&) {  // counted where it is written
+      } catch (const BadRecord&) {  // counted when the range is written
       }
     }
   }
 
-  // Of proposals that are in the store, with an estimate so far.
+  // The same for proposals in the store, whose times are only estimated so far.
   void note_due(StepContext& context, RangeRead& range, std::set<std::int64_t>& wanted) const {
     auto row = context.database.prepare(
         "SELECT p.external_id, p.start_block, p.end_block FROM proposal p WHERE p.source_id=?1"
@@ -359,7 +362,7 @@ class GovernorSource final : public Source {
         const bool is_time = start >= first_second;
         if (!is_time && event->block && start < *event->block) continue;  // another chain's clock
         if (start < (is_time ? range.end.time_s : range.to)) begun[event->proposal_id] = start;
-      } catch (const BadRecord&) {  // counted where it is written
+      } catch (const BadRecord&) {  // counted when the range is written
       }
     }
     auto row = context.database.prepare(
@@ -401,7 +404,7 @@ class GovernorSource final : public Source {
     return ended;
   }
 
-  // How fast blocks follow each other, where something was said about later ones.
+  // Reads the pace of the chain, with which the times of later blocks in the logs are estimated.
   std::optional<Step> read_pace(Chain& chain, RangeRead& range) {
     const std::int64_t base = std::max<std::int64_t>(1, range.to - pace_blocks);
     if (range.logs.empty() || settings_.clock_mode == "timestamp" || base >= range.to) {
@@ -468,12 +471,12 @@ class GovernorSource final : public Source {
 
   SourceSettings settings_;
   const bool is_clock_set_ = !settings_.clock_mode.empty();
-  bool has_our_quorum_ = false;  // the contract counts for and abstain to the quorum
+  bool has_our_quorum_ = false;  // the contract counts for and abstain towards the quorum
   bool is_chain_known_ = false;
   bool is_on_chain_ = false;  // the points were compared in this round
   bool takes_batches_ = true;
-  std::int64_t ceiling_ = INT64_MAX;  // of the range, in this round
-  // Of the step under way.
+  std::int64_t ceiling_ = INT64_MAX;  // limit of the range in this round
+  // State of the current step.
   std::string before_;
   ChainCursor cursor_;
 };

@@ -5,9 +5,9 @@
 namespace turnpike::govdata {
 namespace {
 
-// A page is refused when more than a fifth of its records are bad, as a file is; but a few bad ones
-// among good ones do not hold up all that comes after them, and what stands on a chain stays as it
-// is: there, bad ones are left out, whatever their share.
+// Like a file, a page is refused if more than a fifth of its records are bad. Exceptions: up to
+// four bad records among good ones do not block all later pages; and bad records from a chain are
+// left out whatever their share, because the chain will never change them.
 constexpr std::int64_t bad_denominator = 5;
 constexpr std::int64_t bad_tolerated = 4;
 
@@ -44,7 +44,7 @@ std::int64_t begin_page(Database& database, std::int64_t source_id, const Source
   return database.last_row_id();
 }
 
-// A page that changed nothing leaves no run behind.
+// Removes the run of a page that changed nothing.
 void end_page(Database& database, std::int64_t run_id, const ImportSummary& summary,
               const std::string& note) {
   if (summary.rows_new + summary.rows_changed == 0) {
@@ -60,8 +60,8 @@ void end_page(Database& database, std::int64_t run_id, const ImportSummary& summ
       .run();
 }
 
-// `as_of` moves at the end of a round alone: in the middle of one the data is not complete to any
-// later moment than before.
+// `as_of` moves only at the end of a round. In the middle of one, the data is not complete up to a
+// later time than before.
 void move_on(Database& database, std::int64_t source_id, const std::string& cursor,
              const std::optional<std::int64_t>& as_of, const Page& page, const std::string& note,
              std::int64_t now_ms) {
@@ -185,7 +185,7 @@ Applied apply_page(Database& database, std::int64_t source_id, const SourceSetti
   } catch (const BadRecord&) {
     return {"the source's answer is not of its form", 0, 0};
   } catch (const SqliteError& error) {
-    // The text may name a constraint, never a path or what was asked.
+    // The result may name the kind of problem, but never a path or the request.
     const int code = error.code() & 0xFF;
     const bool is_busy = code == SQLITE_BUSY || code == SQLITE_LOCKED;
     return {is_busy ? "the store is busy" : "the store refused the page", 0, 0};

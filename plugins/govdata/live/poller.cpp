@@ -85,7 +85,7 @@ void Poller::step(Polled& polled, Database& database, Call& call) {
     step = polled.settings.url.empty() ? failed_step("its address (a secret) is not available")
                                        : polled.source->step(context);
   } catch (const SqliteError& error) {
-    // Callers read what is noted, operators alone what SQLite says.
+    // Callers can read the noted problem. SQLite's text is only for operators.
     host_.report().log(Severity::warning,
                        std::string("the store of what is polled: ") + error.what());
     step = failed_step("the store could not be read or written");

@@ -1,6 +1,7 @@
-// Poller: takes the sources of `mode: poll` in turn: each gets its next request when it is due and
-// its host may be asked again. run() does at most one step of each and returns, so no pool thread
-// is held while nothing is due. Owned by the Upstream; run() is called by one Thread at a time.
+// Poller: polls the sources of `mode: poll` in turn. A source makes its next request when it is due
+// and its host may be asked again. run() makes at most one step of each source and returns, so no
+// pool thread is blocked while nothing is due. Owned by the Upstream; run() is called by one Thread
+// at a time.
 #pragma once
 
 #include <cstdint>
@@ -20,16 +21,17 @@ class Poller {
   Poller(std::vector<SourceSettings> settings, std::string database_path, Host& host);
   ~Poller();
 
-  // What is due now; when to call again, in ms. A failure: the store cannot be opened.
+  // Makes the steps that are due and returns the pause until the next call, in ms. A Failure if the
+  // store cannot be opened.
   Result<std::uint32_t> run(Call& call);
-  // Whether the last run() wrote anything; readers of freshness look again then.
+  // Whether the last run() wrote to the store, so that its freshness must be read again.
   [[nodiscard]] bool has_written() const noexcept { return has_written_; }
 
  private:
   struct Polled {
     SourceSettings settings;
     std::unique_ptr<Source> source;
-    std::string host;  // who shares its request budget
+    std::string host;  // sources of one host share its request rate
     std::int64_t source_id = 0;
     std::int64_t due_ms = 0;  // on the monotonic clock
     std::uint32_t failures = 0;

@@ -12,7 +12,7 @@ constexpr std::int64_t ns_per_ms = 1'000'000;
 constexpr std::int64_t patience_max_ms = 3'600'000;
 constexpr std::int64_t patience_unsaid_ms = 60'000;
 
-// The call with an end of its own.
+// A Call with an earlier deadline of its own.
 class TimedCall final : public Call {
  public:
   TimedCall(Call& call, Clock& clock, std::int64_t timeout_ms)

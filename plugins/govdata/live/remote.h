@@ -1,6 +1,7 @@
-// One request to a polled place over the gateway's HTTP: bounded in time and size, never
-// redirected, never repeated. What comes back is untrusted; what is said about a failure is our own
-// words, for callers read it. Plain functions on a Host that outlives them; any Thread of the pool.
+// One request to a polled source over the gateway's HTTP, limited in time and size. Redirects are
+// not followed, and nothing is retried. The reply is untrusted. Descriptions of failures contain no
+// text of the source, since callers can read them. Any Thread of the pool may call the functions;
+// the Host must outlive the call.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +17,12 @@
 
 namespace turnpike::govdata {
 
-// What a step of a source came to.
+// The result of a source's step.
 enum class StepKind : std::uint8_t {
-  more,     // the round goes on with another request
+  more,     // the round continues with another request
   done,     // the round is over
-  limited,  // the place asks for patience: `wait_ms`
-  failed,   // `problem` says why; nothing of what came was kept
+  limited,  // the source limits the rate: wait for `wait_ms`
+  failed,   // `problem` says why; nothing of the reply was kept
 };
 struct Step {
   StepKind kind = StepKind::more;
@@ -40,23 +41,23 @@ struct RemoteRequest {
 struct RemoteReply {
   int status = 0;
   std::string body;
-  std::optional<std::int64_t> retry_after_s;  // of Retry-After in seconds
-  std::optional<std::int64_t> reset_at_s;     // of X-Api-Key-Reset: Unix seconds
+  std::optional<std::int64_t> retry_after_s;  // from Retry-After
+  std::optional<std::int64_t> reset_at_s;     // from X-Api-Key-Reset: Unix seconds
 };
 
 Result<RemoteReply> ask_remote(Host& host, const SourceSettings& source,
                                const RemoteRequest& request, Call& call);
 
-// Our words for why nothing was answered.
+// Describes why there is no reply, without text of the source.
 std::string problem_of(const Failure& failure);
-// What any status but 200 means; nullopt: 200.
+// The step that follows from a status other than 200; empty for 200.
 std::optional<Step> judge_status(const RemoteReply& reply, std::int64_t now_ms);
 Step failed_step(std::string problem);
 
-// The whole text as one JSON object; nullopt: it is none, or has more values than a record may
+// The whole text as one JSON object. Empty if it is not one, or has more values than a record may
 // have.
 std::optional<JsonValue> object_of(std::string_view text);
-// The elements of a text that is one JSON array.
+// The elements of a text that is one JSON array; empty if it is not one.
 std::optional<std::vector<JsonValue>> array_of(std::string_view text);
 
 }  // namespace turnpike::govdata

@@ -23,7 +23,7 @@ bool is_visible_ascii(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return c > 0x20 && c < 0x7F; });
 }
 
-// A space's id as hubs have it: a name such as ens.eth or s:ens.eth.
+// Whether `text` may be the id of a space on a hub, such as ens.eth or s:ens.eth.
 bool is_space(std::string_view text) {
   return !text.empty() && text.size() <= 128 && std::all_of(text.begin(), text.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
@@ -91,7 +91,8 @@ class SourceReader {
     source_.every_s = number("every_seconds", 300, 1, day_s);
     source_.retry_s = number("retry_seconds", 30, 1, 3600);
     source_.timeout_ms = number("timeout_ms", 20'000, 100, 60'000);
-    // By default as long as a few polls may fail; never less than one interval.
+    // By default, a few polls may fail before a source is stale. It is never less than one
+    // interval.
     const std::int64_t patience_s = std::max<std::int64_t>(3600, 3 * source_.every_s);
     source_.stale_after_s = number("stale_after_seconds", patience_s, source_.every_s, 365 * day_s);
     const bool is_agent = !source_.user_agent.empty() && source_.user_agent.size() <= 256 &&
@@ -100,7 +101,7 @@ class SourceReader {
     if (!is_agent) wrong("user_agent", "1 to 256 printable ASCII characters");
   }
 
-  // An address; where it may be a secret its text is not repeated in the mistake.
+  // Reads an address. Its text is never repeated in a mistake, since it may be a secret.
   std::string address(std::string_view key, std::string_view fallback, bool may_be_secret) {
     const Settings* node = node_.find(key);
     const bool is_secret = node != nullptr && node->is_secret;
@@ -112,7 +113,7 @@ class SourceReader {
     while (!url.empty() && (url.back() == '/' || url.back() == '\n' || url.back() == '\r')) {
       url.pop_back();
     }
-    if (is_secret && url.empty()) return url;  // not available now: told when it is polled
+    if (is_secret && url.empty()) return url;  // not available now: reported when it is polled
     const bool is_http = url.rfind("https://", 0) == 0 || url.rfind("http://", 0) == 0;
     const bool has_query = url.find('?') != std::string::npos;
     if (!is_http || url.size() > 2048 || !is_visible_ascii(url) ||
@@ -163,7 +164,7 @@ class SourceReader {
     only({"type", "dao", "name", "user_agent", "allow_private_addresses", "every_seconds",
           "retry_seconds", "timeout_ms", "stale_after_seconds", "url", "request_interval_ms",
           "chain_id", "contract", "clock_mode", "from_block", "confirmations", "range_blocks"});
-    // Addresses of nodes often carry a key in their path.
+    // Addresses of nodes often have a key in their path.
     source_.url = address("url", "", true);
     source_.request_interval_ms = number("request_interval_ms", 200, 10, 60'000);
     constexpr std::int64_t blocks_max = 1'000'000'000'000;

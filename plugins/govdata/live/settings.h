@@ -1,6 +1,6 @@
-// What `mode: poll` polls: the `sources` of an upstream's settings, read strictly. Plain values;
-// safe on any Thread. `url` and `api_key` may be secrets: neither may reach a log, an error or a
-// reply; `name` says which source is meant.
+// The `sources` that `mode: poll` polls, from an upstream's settings. Unknown keys are refused.
+// Plain values; any Thread may read them. `url` and `api_key` may be secrets, so neither may reach
+// a log, an error or a reply; name() identifies a source there.
 #pragma once
 
 #include <cstdint>
@@ -17,26 +17,26 @@ enum class SourceType : std::uint8_t { snapshot, discourse, governor };
 struct SourceSettings {
   SourceType type = SourceType::snapshot;
   std::string dao_id;
-  std::string dao_name;  // empty: what the source says, or the id
+  std::string dao_name;  // empty: the name that the source gives, or the id
   std::string scope;     // the space, the forum's address without scheme, eip155:<chain>:<contract>
   std::string url;       // without a trailing slash
   std::string api_key;   // empty: none is sent
   std::string user_agent;
   bool allow_private_addresses = false;
   std::int64_t every_s = 300;
-  std::int64_t retry_s = 30;  // doubles with every failure in a row
+  std::int64_t retry_s = 30;  // doubles with each consecutive failure
   std::int64_t request_interval_ms = 2000;
   std::int64_t timeout_ms = 20'000;
   std::int64_t stale_after_s = 3600;
   // snapshot
   bool votes = true;
   std::int64_t page_size = 500;
-  // discourse: threads of topics that were active within these days are read
+  // discourse: only threads of topics that were active within these days are read
   std::int64_t posts_days = 30;
   // governor
   std::int64_t chain_id = 1;
   std::string contract;    // 0x, lower case
-  std::string clock_mode;  // blocknumber, timestamp; empty: told by size
+  std::string clock_mode;  // blocknumber, timestamp; empty: decided by the size of values
   std::int64_t from_block = 0;
   std::int64_t confirmations = 12;
   std::int64_t range_blocks = 2000;
@@ -47,7 +47,7 @@ struct SourceSettings {
 
 std::string_view name_of(SourceType type);
 
-// Of the list `sources`; what is wrong goes to `mistakes`, with its place.
+// Reads the list `sources`. Errors are added to `mistakes`, with their places.
 std::vector<SourceSettings> read_sources_list(const Settings& settings, Mistakes& mistakes);
 
 }  // namespace turnpike::govdata

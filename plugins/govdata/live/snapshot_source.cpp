@@ -1,8 +1,8 @@
-// The Snapshot hub's GraphQL. A round reads, one page a step: the space; proposals by when they
-// were created; proposals by when they were edited; the ones whose voting is not over for long, for
-// their scores; votes by when they were cast. Lists are paged by time, because the hub skips at
-// most 5,000 records; what shares its second with the end of a page is read again, which changes
-// nothing.
+// Polls the Snapshot hub's GraphQL API. Each step reads one page. A round reads the space,
+// proposals by creation time, proposals by edit time, proposals whose voting is open or ended
+// recently (for their scores), and votes by time. Lists are paged by time, because the hub skips at
+// most 5,000 records. Records with the same second as the end of a page are read again, which
+// changes nothing.
 #include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
@@ -19,10 +19,12 @@ using Json = nlohmann::json;
 
 constexpr std::int64_t skip_max = 5000;
 constexpr std::size_t ids_max = 100;
-// Replicas of the hub may show a record late; edits are asked for from an hour before.
+// Replicas of the hub may show a record late, so lists are read from an hour before the newest
+// record.
 constexpr std::int64_t overlap_s = 3600;
 constexpr std::int64_t space_again_ms = ms_per_day;
-// How long after its end a proposal's scores are still asked for, and when it is given up on.
+// How long after its end a closed proposal's scores are still read, and how long those of a
+// proposal that the hub has not closed.
 constexpr std::int64_t settled_after_ms = ms_per_day;
 constexpr std::int64_t given_up_after_ms = 30 * ms_per_day;
 
@@ -37,9 +39,9 @@ constexpr const char* phase_names[] = {"idle", "space", "created", "updated", "o
 
 struct HubCursor {
   Phase phase = Phase::idle;
-  std::int64_t from_s = 0, skip = 0;                       // of the list under way
-  std::string after;                                       // open: the id after which to go on
-  std::int64_t began_ms = 0;                               // of the round
+  std::int64_t from_s = 0, skip = 0;                       // position in the current list
+  std::string after;                                       // phase open: the last id that was read
+  std::int64_t began_ms = 0;                               // start of the round
   std::int64_t created_s = 0, updated_s = 0, voted_s = 0;  // newest seen
   std::int64_t space_ms = 0;
 
@@ -118,7 +120,7 @@ class SnapshotSource final : public Source {
     cursor_.from_s = std::max<std::int64_t>(0, mark() - overlap_s);
   }
 
-  // The newest second that the list under way has shown.
+  // The newest second that the current list has shown.
   std::int64_t& mark() {
     return cursor_.phase == Phase::created   ? cursor_.created_s
            : cursor_.phase == Phase::updated ? cursor_.updated_s
@@ -130,7 +132,7 @@ class SnapshotSource final : public Source {
       case Phase::space:
         return enter(Phase::created);
       case Phase::created:
-        // Without edits so far there is nothing to go on from: all that is known was just read.
+        // In the first round, edits are read from its start on: every proposal was just read.
         if (cursor_.updated_s == 0) cursor_.updated_s = cursor_.began_ms / 1000;
         return enter(Phase::updated);
       case Phase::updated:
@@ -200,7 +202,7 @@ class SnapshotSource final : public Source {
     return request;
   }
 
-  // A page that is too large for us is asked for anew with fewer records.
+  // Asks again with fewer records after a page that is too large.
   Step smaller_page() {
     if (cursor_.phase == Phase::open || cursor_.phase == Phase::space || page_size_ == 1) {
       return failed_step("the source's answer is larger than allowed");
@@ -215,7 +217,7 @@ class SnapshotSource final : public Source {
                                            : "proposals";
   }
 
-  // The one list of the answer; null: it is not the answer to what was asked.
+  // The list in the answer; null if the answer is an error or does not match the request.
   const JsonValue* list_of(const JsonValue& document) const {
     const JsonValue* errors = document.get("errors");
     const JsonValue* data = document.get("data");
@@ -266,7 +268,7 @@ class SnapshotSource final : public Source {
     return page;
   }
 
-  // Moves the cursor behind a page of a list that is ordered by time.
+  // Moves the cursor past a page of a list that is ordered by time.
   std::optional<Step> go_on(const JsonValue& list, std::int64_t count) {
     const std::string_view order = cursor_.phase == Phase::updated ? "updated" : "created";
     std::int64_t last_s = cursor_.from_s;
@@ -275,7 +277,7 @@ class SnapshotSource final : public Source {
       if (!at_s || *at_s < last_s) return failed_step("the hub's list is not in the order of time");
       last_s = *at_s;
     }
-    // A time in the future would hide all that comes before it.
+    // A time in the future would hide all records before it, so it is limited to now.
     const std::int64_t now_s = cursor_.began_ms / 1000;
     if (count > 0) mark() = std::max(mark(), std::min(last_s, now_s));
     if (count < first()) {
@@ -306,7 +308,7 @@ class SnapshotSource final : public Source {
 
   const SourceSettings settings_;
   std::int64_t page_size_;
-  // Of the step under way.
+  // State of the current step.
   std::string before_;
   HubCursor cursor_;
   std::vector<std::string> open_ids_;

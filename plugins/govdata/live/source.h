@@ -1,6 +1,6 @@
-// Source: one place that is polled, as a machine that does its next request when it is told to. All
-// it must remember stands in the cursor of its row, so that a new process goes on where the last
-// one committed. Owned by the Poller; used by one Thread at a time; throws SqliteError.
+// Source: a polled source as a state machine that makes its next request with each step(). Its
+// durable state is the cursor in the source's row, so a new process continues where the last one
+// committed. Owned by the Poller; used by one Thread at a time; throws SqliteError.
 #pragma once
 
 #include <memory>
@@ -18,16 +18,16 @@ struct StepContext {
   std::int64_t now_ms = 0;
 };
 
-// Writes the page and its cursor, and counts its records; `next` is what follows. A page that is
-// not of its form is a failed step.
+// Writes the page and its cursor, counts its records and returns a step of kind `next`. Returns a
+// failed step if the page was refused.
 Step commit_page(StepContext& context, const SourceSettings& source, const Page& page,
                  StepKind next);
 
 class Source {
  public:
   virtual ~Source() = default;
-  // The next request of the round, and what it told into the store. A call that is cancelled
-  // ends it early; nothing is half written.
+  // Makes the next request of the round and writes its result to the store. A cancelled call ends
+  // the step early; nothing is written in part.
   virtual Step step(StepContext& context) = 0;
 };
 

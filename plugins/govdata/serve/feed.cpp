@@ -34,7 +34,7 @@ bool is_kept(const FeedRow& row, Surface surface) {
   }
 }
 
-// ",a,b,": looked up by instr, so that one statement serves every choice of types.
+// The types as ",a,b,", which the query searches with instr. So one statement serves every choice.
 std::string type_list(const std::vector<EventType>& types) {
   std::string list = ",";
   for (const EventType type : types) list += std::string(name_of(type)) + ",";
@@ -51,7 +51,7 @@ constexpr std::string_view feed_select =
     " CASE WHEN event_type = 'proposal_voting_started' THEN"
     " (SELECT p.created_at FROM proposal p WHERE p.proposal_pk = item_pk) END";
 
-// The window on the column of the request's time basis; ?1 to ?3 are start, end and clock, ?4 the
+// The FROM and WHERE clauses for the request's window. Parameters: ?1 start, ?2 end, ?3 now, ?4 the
 // list of types, ?5 the DAO.
 std::string window_clause(const RouteRequest& request) {
   const std::string column = request.by_discovery ? "discovered_time" : "event_time";
@@ -92,7 +92,7 @@ void drop_repeats(const RouteRequest& request, std::vector<Signal>& signals) {
   signals = std::move(kept);
 }
 
-// How many rows the window has, but not more than `count_max`.
+// The number of rows in the window, counted up to `count_max`.
 std::int64_t count_window(RouteContext& context, std::int64_t count_max) {
   const RouteRequest& request = context.request;
   const std::string column = request.by_discovery ? "discovered_time" : "event_time";
@@ -211,7 +211,8 @@ std::vector<Signal> scan_signals(RouteContext& context, std::size_t count_max) {
 }
 
 std::vector<Signal> select_signals(RouteContext& context, std::size_t count_max) {
-  // What an import discovered at once is read whole sooner than it is found among all events.
+  // By discovery, a walk has to search all events for those discovered in the window, so a scan is
+  // faster up to larger windows.
   const std::int64_t scanned_max = context.request.by_discovery ? 4000 : 1000;
   return count_window(context, scanned_max + 1) <= scanned_max ? scan_signals(context, count_max)
                                                                : walk_signals(context, count_max);

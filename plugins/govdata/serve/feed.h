@@ -1,7 +1,7 @@
-// What /governance-signals and /governance-events share: reading rows of governance_event in a span
-// of time, the signal rules (priority, surfaces, what repeats what), and an event's common fields.
-// Rows after the clock have not happened and are never read. Private to Service; one Thread per
-// call.
+// Shared by /governance-signals and /governance-events: reading rows of governance_event in a span
+// of time, the rules for signals (priority, surfaces, repeats), and an event's common fields. Rows
+// with an event_time after the clock have not happened yet and are never read. Private to Service;
+// one Thread per call.
 #pragma once
 
 #include <array>
@@ -23,23 +23,23 @@ struct FeedRow {
   std::int64_t item_pk = 0, event_time = 0, discovered_time = 0;
   int importance = 0;
   MaybeInteger deadline_at;
-  bool quorum_missing = false;  // of voting that ends soon: known, and not reached when observed
-  bool notable = false;         // an update that ended something or moved the deadline
-  MaybeInteger created_at;      // of the proposal, where voting started
+  bool quorum_missing = false;  // voting ends soon: the quorum is known and was not reached
+  bool notable = false;         // an update that moved the deadline or reached a terminal state
+  MaybeInteger created_at;      // voting started: when the proposal was created
 
   [[nodiscard]] std::int64_t time(bool by_discovery) const {
     return by_discovery ? discovered_time : event_time;
   }
 };
 
-// Points beyond the importance, by code.
+// The points in addition to the importance, by code, and the total score.
 struct PriorityPoints {
   std::vector<std::pair<std::string_view, int>> extra;
   int score = 0;
 };
-// `reference_ms` is the clock, or the window's end where that is earlier.
+// `reference_ms` is the current time, or the window's end if that is earlier.
 PriorityPoints priority_of(const FeedRow& row, std::int64_t reference_ms);
-// Whether the surface takes it, repeats aside.
+// Whether the surface shows the row, without regard to repeats.
 bool is_shown_on(const FeedRow& row, int score, Surface surface);
 
 struct Signal {
@@ -47,13 +47,14 @@ struct Signal {
   int score = 0;
 };
 
-// Signals in the request's window, in its order, repeats dropped; at most `count_max`. The scan
-// reads the whole window, the walk only what it gives and what that repeats; both give the same.
+// The signals in the request's window, in the request's order, without repeats, at most
+// `count_max`. The scan reads the whole window; the walk reads little more than its result. Both
+// give the same.
 std::vector<Signal> select_signals(RouteContext& context, std::size_t count_max);
 std::vector<Signal> scan_signals(RouteContext& context, std::size_t count_max);
 std::vector<Signal> walk_signals(RouteContext& context, std::size_t count_max);
-// Ids of events in the request's window, oldest first; at most `count_max`. The walk is for filters
-// by type or importance and goes by the time of the event alone.
+// The ids of the events in the request's window, oldest first, at most `count_max`. The walk is for
+// filters by type or importance, and only works by event_time.
 std::vector<std::string> select_events(RouteContext& context, std::size_t count_max);
 std::vector<std::string> scan_events(RouteContext& context, std::size_t count_max);
 std::vector<std::string> walk_events(RouteContext& context, std::size_t count_max);
@@ -76,10 +77,10 @@ struct FeedEvent {
   }
   [[nodiscard]] Json ref() const { return proposal ? item_ref(*proposal) : item_ref(*topic); }
 };
-// nullopt where the item is gone.
+// Empty if the event or its item is gone.
 std::optional<FeedEvent> read_feed_event(Database& database, const std::string& event_id);
 
-// A sentence by type from the event's own facts.
+// A sentence for the event's type, made from the event's own facts.
 std::string event_summary(const FeedEvent& event, const std::string& title);
 
 }  // namespace turnpike::govdata

@@ -1,6 +1,6 @@
-// Feeds over long spans. Of a type and an importance, all signals of an age have one score, so the
-// best ones are found by walking a few index ranges side by side, best head first, and never by
-// reading the span. Whether a signal repeats another is asked of its item alone.
+// Feeds over long spans. Signals of the same type, importance and age band have the same score. So
+// the best signals are found by merging a few index ranges, always taking the best head, without
+// reading the whole span. A query for its item decides whether a signal repeats another.
 #include <algorithm>
 #include <functional>
 #include <limits>
@@ -21,20 +21,20 @@ constexpr std::int64_t recent_age_ms = 3 * ms_per_day;
 constexpr std::int64_t middle_age_ms = 7 * ms_per_day;
 constexpr int bonus_max = 25;
 
-// One index range, latest first; read in chunks, so that no statement stays open.
+// One index range, latest first. It is read in chunks, so that no statement stays open.
 class Range {
  public:
-  // All rows from `start` up to but not including `end` by `column`.
+  // All rows whose `column` is at least `start_ms` and less than `end_ms`.
   Range(RouteContext& context, std::string column, std::int64_t start_ms, std::int64_t end_ms)
       : context_(context), column_(std::move(column)), start_ms_(start_ms), next_ms_(end_ms) {}
 
-  // Only rows of this type and importance.
+  // Limits the range to rows of this type and importance.
   void narrow(EventType type, int importance) {
     type_ = type;
     importance_ = importance;
   }
 
-  // nullptr at the end.
+  // The first row that is left; null at the end.
   const FeedRow* head() {
     while (at_ >= rows_.size() && !done_) refill();
     return at_ < rows_.size() ? &rows_[at_] : nullptr;
@@ -48,7 +48,7 @@ class Range {
     std::string sql = std::string(feed_columns()) + " FROM governance_event WHERE ";
     if (dao) sql += "dao_id = ?5 AND ";
     if (type_) sql += "event_type = ?6 AND importance = ?7 AND ";
-    // `?2` itself still belongs to it behind the id that was read last.
+    // Rows at ?2 itself belong to the rest only if their ids come after the last id that was read.
     sql += column_ + " >= ?1 AND " + column_ + " <= ?2 AND (" + column_ +
            " < ?2 OR event_id > ?3) AND event_time <= ?4 ORDER BY " + column_ +
            " DESC, event_id LIMIT ?8";
@@ -70,7 +70,7 @@ class Range {
   RouteContext& context_;
   std::string column_;
   std::int64_t start_ms_, next_ms_;
-  std::string next_id_ = "~";  // behind every id: the end itself is not part of the range
+  std::string next_id_ = "~";  // after every id, because the range excludes its end
   std::optional<EventType> type_;
   int importance_ = 0;
   std::vector<FeedRow> rows_;
@@ -81,8 +81,8 @@ class Range {
 
 struct Walker {
   std::unique_ptr<Range> range;
-  int score_max = 0;        // no row of it has more
-  std::size_t waiting = 0;  // of its rows, among the heads
+  int score_max = 0;        // upper bound of the scores in the range
+  std::size_t waiting = 0;  // number of its rows among the heads
 };
 
 constexpr std::size_t no_walker = std::numeric_limits<std::size_t>::max();
@@ -92,7 +92,7 @@ struct Kind {
   int importance;
 };
 
-// Each type that is asked for with each importance it has, by one seek each.
+// Each requested type with each importance that occurs, by one index seek each.
 std::vector<Kind> kinds_of(RouteContext& context) {
   const RouteRequest& request = context.request;
   const std::string sql =
@@ -130,7 +130,7 @@ class Walk {
     });
   }
 
-  // The signals in order, repeats and all.
+  // The next signal in order, including repeats.
   std::optional<Signal> next() {
     while (started_ < walkers_.size() && needs(walkers_[started_])) push_heads(started_++);
     if (heads_.empty()) return std::nullopt;
@@ -149,7 +149,8 @@ class Walk {
     }
   };
 
-  // A range is not begun before a score it may hold is due.
+  // Whether the range must be started, because it may have a signal that comes before the best
+  // head.
   [[nodiscard]] bool needs(const Walker& walker) const {
     return request_.by_recency || heads_.empty() ||
            heads_.top().first.score <= walker.score_max;
@@ -162,8 +163,8 @@ class Walk {
     return is_shown ? std::optional(std::move(signal)) : std::nullopt;
   }
 
-  // The next row of a range that the surface shows; by recency, with all of the same time, since
-  // the range does not have those in the order of their scores.
+  // Pushes the range's next row that the surface shows. By recency, pushes all such rows with the
+  // same time, since the range does not order them by score.
   void push_heads(std::size_t walker) {
     Range& range = *walkers_[walker].range;
     std::optional<std::int64_t> time_ms;
@@ -199,7 +200,8 @@ class Walk {
     add(std::move(range), score_max);
   }
 
-  // Discovery is never before the event, so only its end bounds the times of events.
+  // An event is never discovered before it happens. So by discovery, only the window's end limits
+  // the event_time.
   [[nodiscard]] std::int64_t window_start_ms() const {
     return request_.by_discovery ? std::numeric_limits<std::int64_t>::min() / 2
                                  : request_.start_ms;
@@ -225,7 +227,8 @@ class Walk {
       if (request_.by_recency) {
         add_kind(kind, -always, always, kind.importance + (is_reminder ? bonus_max : 0));
       } else if (is_reminder) {
-        // One row each, since their scores differ; a deadline is at most a day behind its reminder.
+        // The scores of reminders differ until their deadline, which is at most a day later. So the
+        // reminders of the last day are read one by one.
         add_reminders(kind, day_ago_ms);
         add_kind(kind, -always, day_ago_ms, kind.importance - 30);
       } else {
@@ -254,7 +257,7 @@ class Walk {
   std::priority_queue<Head, std::vector<Head>, Order> heads_;
 };
 
-// Whether nothing of the same item stands for it.
+// Whether no other signal of the same item is shown instead of this one.
 bool is_first_of_its_item(RouteContext& context, const Signal& signal) {
   const RouteRequest& request = context.request;
   const std::int64_t reference_ms = std::min(context.now_ms, request.end_ms);
@@ -287,8 +290,8 @@ std::vector<Signal> walk_signals(RouteContext& context, std::size_t count_max) {
   const RouteRequest& request = context.request;
   const int score_min =
       std::max(static_cast<int>(request.score_min), score_min_of(request.surface));
-  // In this case the walk has the same order as stands_for(), so the first signal of an item stands
-  // for the item, and no query is needed.
+  // In this case the walk has the same order as stands_for(), so the first signal of an item is the
+  // one to show, and no query is needed.
   const bool is_best_first = request.surface == Surface::atlas_priority && !request.by_recency &&
                              !request.by_discovery;
   std::set<std::pair<bool, std::int64_t>> met;  // items

@@ -1,4 +1,4 @@
-// Parameters of each route, checked before the store is asked.
+// Reads and checks the parameters of each route, without the store.
 #include <algorithm>
 
 #include "govdata/serve/feed.h"
@@ -39,7 +39,7 @@ void parse_activity(RouteRequest& request) {
 }
 
 constexpr std::int64_t feed_time_max_ms = 9'007'199'254'740'991;
-// Beyond this, the beginning of a span of signals is cut off.
+// The longest span of signals. The beginning of a longer one is cut off.
 constexpr std::int64_t signals_span_max_ms = 366 * ms_per_day;
 
 void parse_span(RouteRequest& request) {
@@ -61,7 +61,7 @@ void parse_span(RouteRequest& request) {
 void parse_signals(RouteRequest& request, std::int64_t now_ms) {
   Query& query = request.query;
   parse_span(request);
-  // Whole minutes, so that repeats within one are the same question.
+  // In whole minutes, so that repeats of a request within a minute have the same key in the cache.
   const std::int64_t latest_ms = std::min(request.end_ms, now_ms);
   const std::int64_t earliest_ms = latest_ms - latest_ms % 60'000 - signals_span_max_ms;
   if (request.start_ms < earliest_ms) {

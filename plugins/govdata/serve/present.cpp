@@ -118,7 +118,7 @@ Json Presenter::summary(const TopicRow& row) const {
   if (record.category_id) {
     category = {{"id", *record.category_id}, {"name", nullable(record.category_name)}};
   }
-  // The opening post is no comment.
+  // The opening post does not count as a comment.
   MaybeInteger comments = record.posts_count;
   if (comments && *comments > 0) --*comments;
   return {
@@ -165,7 +165,8 @@ std::string Presenter::evidence_of(const ProposalRow& row) const {
 
 namespace {
 
-// What a value takes at most as JSON: every byte of a text may become an escape of six.
+// An upper bound of the value's length as JSON: every byte of a text may become an escape of six
+// bytes.
 std::size_t json_bytes_max(const Json& value) {
   constexpr std::size_t number_bytes_max = 32;
   if (value.is_string()) return 2 + 6 * value.get_ref<const std::string&>().size();
@@ -187,7 +188,7 @@ bool is_plain(std::string_view text) {
   });
 }
 
-// What Json::dump() writes, without its walk over every byte of plain texts.
+// Writes the same as Json::dump(), but faster for texts without characters to escape.
 void append_json(std::string& out, const Json& value) {
   const auto append_text = [&](const std::string& text) {
     if (!is_plain(text)) {
@@ -223,7 +224,7 @@ void append_json(std::string& out, const Json& value) {
 }  // namespace
 
 bool ItemList::add(Json item) {
-  // Writing an item only to measure it takes as long as all else about it.
+  // Use an upper bound first, since writing an item only to measure it would double the cost.
   if (!is_exact_) {
     const std::size_t bytes = json_bytes_max(item) + 1;
     if (bytes_ + bytes <= list_bytes_max) {

@@ -1,5 +1,5 @@
-// The JSON shapes that several routes share: references, summaries, times, lists that stop before a
-// reply grows too large. Reads choices where a summary needs them. One Thread per Database.
+// The JSON that several routes share: references, summaries, times, and lists that stop before a
+// reply grows too large. A summary may read the proposal's choices. One Thread per Database.
 #pragma once
 
 #include <cstddef>
@@ -18,25 +18,26 @@ Json nullable(const std::optional<T>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 Json iso_or_null(const MaybeTime& time_ms);
-// A title as replies give it: of bounded length.
+// The title for replies, of limited length.
 std::string shown_title(const std::string& title);
 
-// `daoId~source~externalId` where the bare id would not find it.
+// A reference to the item. Its id is qualified as `daoId~source~externalId` if the bare id is not
+// unique.
 Json item_ref(const ProposalRow& row);
 Json item_ref(const TopicRow& row);
-// Split into its parts when it is qualified.
+// An id, split into its parts if it is qualified.
 struct ItemName {
   std::optional<std::string> dao_id, source;
   std::string external_id;
 };
 ItemName read_item_name(const std::string& text);
-// Provider names that older clients use.
+// The provider's current name, also for the names that older clients use.
 std::string provider_name(const std::string& source);
 
 struct Presenter {
   Database& database;
   std::int64_t now_ms;
-  std::string evidence_path;  // pattern with three {parameters}; empty when no route is bound
+  std::string evidence_path;  // pattern with three {parameters}; empty if no route is bound
 
   [[nodiscard]] Json summary(const ProposalRow& row, const std::vector<Choice>& choices) const;
   [[nodiscard]] Json summary(const ProposalRow& row) const {
@@ -46,13 +47,13 @@ struct Presenter {
   [[nodiscard]] std::string evidence_of(const ProposalRow& row) const;
 };
 
-// Power that counts towards the quorum, where the source's rule is known.
+// The power that counts towards the quorum; empty if it is not known.
 std::optional<std::string> counted_power(const ProposalRow& row,
                                          const std::vector<Choice>& choices);
 std::optional<bool> quorum_reached(const ProposalRow& row, const std::vector<Choice>& choices);
 Json share_json(const std::optional<std::string>& part, const std::vector<Choice>& choices);
 
-// A JSON array that refuses items once the reply would come near its bound.
+// A JSON array that refuses further items when the reply would come close to reply_bytes_max.
 class ItemList {
  public:
   bool add(Json item);
@@ -62,8 +63,8 @@ class ItemList {
 
  private:
   Json items_ = Json::array();
-  std::size_t bytes_ = 0;    // no fewer than the items take
-  bool is_exact_ = false;    // bytes_ was counted, not estimated
+  std::size_t bytes_ = 0;    // at least the length of the items
+  bool is_exact_ = false;    // bytes_ is counted instead of estimated
   bool full_ = false;
 };
 

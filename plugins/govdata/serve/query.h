@@ -1,6 +1,6 @@
-// The caller's parameters: a raw query decoded by the routes' common rules, every value checked,
-// the effective ones echoed. What is wrong is thrown as RouteError, which Service turns into the
-// reply. One Query per call; one Thread.
+// Query: the caller's parameters. It decodes a raw query by the routes' common rules, checks every
+// value and collects the effective values for the echo in the reply. Errors are thrown as
+// RouteError, from which Service makes the reply. One Query per call; one Thread.
 #pragma once
 
 #include <cstdint>
@@ -37,28 +37,28 @@ RouteError invalid_argument(const std::string& parameter, const std::string& mes
 
 class Query {
  public:
-  // `raw` without '?'. `+` and `%20` are blanks. Pairs beyond the 4,096th are not looked at.
+  // `raw` has no '?'. `+` and `%20` mean blanks. Pairs after the 4,096th are ignored.
   explicit Query(std::string_view raw);
 
-  // Each reader also writes the effective value into the echo. An empty value is an error.
+  // Each reader also adds the effective value to the echo. An empty text is an error.
   std::optional<std::string> text(std::string_view name, std::size_t bytes_max);
-  // Out-of-range integers are clamped and their names kept.
+  // An integer out of range is clamped, and its name added to clamped().
   std::int64_t integer(std::string_view name, std::int64_t fallback, std::int64_t minimum,
                        std::int64_t maximum);
   bool boolean(std::string_view name, bool fallback);
-  // Comma lists, repeated names joined; the chosen values in the order of `allowed`. All of them
-  // when the name is absent.
+  // The chosen values in the order of `allowed`, from comma-separated lists; repeated parameters
+  // are joined. All values if the parameter is absent.
   std::vector<std::string> choices(std::string_view name,
                                    const std::vector<std::string_view>& allowed);
 
-  // The one value, checked against `allowed`.
+  // A single value, which must be in `allowed`.
   std::string choice(std::string_view name, const std::vector<std::string_view>& allowed,
                      std::string_view fallback);
   [[nodiscard]] bool has(std::string_view name) const { return !values_of(name).empty(); }
-  // The effective value is not what the caller asked for.
+  // Records that the effective value of a parameter differs from the requested one.
   void clamp(std::string_view name, std::int64_t value);
 
-  // A value of the path, checked like text().
+  // A value from the path, checked like text().
   std::string path_value(std::string_view name, std::string_view decoded, std::size_t bytes_max);
   void echo(std::string_view name, Json value) { params_[std::string(name)] = std::move(value); }
   [[nodiscard]] const Json& params() const { return params_; }

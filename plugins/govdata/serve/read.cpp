@@ -220,7 +220,7 @@ std::optional<std::string> resolve_dao(Database& database, const std::string& na
     row.with(lower);
     if (!row.step()) continue;
     std::string found = row.text(0);
-    if (!row.step()) return found;  // a name that two DAOs share names neither
+    if (!row.step()) return found;  // a name that two DAOs share matches neither
   }
   return std::nullopt;
 }
@@ -230,7 +230,7 @@ std::int64_t read_revision(Database& database) {
 }
 
 bool import_is_running(Database& database, std::int64_t now_ms) {
-  // An importer that died leaves its row; after an hour nobody believes it any more.
+  // The row of an importer that crashed stays `running`, so it is ignored after an hour.
   auto row = database.prepare(
       "SELECT 1 FROM import_run WHERE status = 'running' AND started_at > ?1 LIMIT 1");
   row.with(now_ms - ms_per_hour);

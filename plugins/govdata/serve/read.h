@@ -1,5 +1,5 @@
-// Rows of the store as the routes need them, and the queries that get them. A Database is used by
-// one Thread at a time; all functions throw SqliteError.
+// Rows of the store for the routes, and the queries that read them. A Database is used by one
+// Thread at a time. All functions throw SqliteError.
 #pragma once
 
 #include <functional>
@@ -22,7 +22,7 @@ struct ProposalRow {
   MaybeInteger chain_id, as_of;
   bool unique_id = true;  // no other proposal in the store has its external id
 
-  // The latest change at or before `now_ms`; when no time is known, when it was first seen.
+  // The time of the latest change at or before `now_ms`; the stored time if none is known.
   [[nodiscard]] std::int64_t updated(std::int64_t now_ms) const {
     return last_change(record.times, now_ms).value_or(updated_at);
   }
@@ -46,7 +46,7 @@ struct SourceRow {
   std::int64_t stale_after_s = 0;
   bool is_polled = false;
 
-  // Its first round is under way.
+  // Whether its first round of polling is not over yet.
   [[nodiscard]] bool is_backfilling() const { return is_polled && !last_success_at; }
   [[nodiscard]] bool is_stale(std::int64_t now_ms) const {
     return as_of && now_ms - *as_of > stale_after_s * 1000;
@@ -60,7 +60,7 @@ struct DaoRow {
   MaybeInteger voter_count, vote_count;
 };
 
-// What the state of every proposal is computed from, read from a covering index alone.
+// The columns from which a proposal's state is computed. A covering index has all of them.
 struct StateRow {
   std::int64_t pk = 0;
   std::string dao_id;
@@ -71,25 +71,26 @@ struct StateRow {
   MaybeInteger voters;
 };
 
-// `tail` follows the FROM clause with the aliases p (proposal), d (dao), s (source); `bind` binds
-// its parameters.
+// `tail` is the SQL after the FROM clause, which has the aliases p (proposal), d (dao) and s
+// (source). `bind` binds its parameters.
 using Bind = std::function<void(Statement&)>;
 std::vector<ProposalRow> read_proposals(Database& database, const std::string& tail,
                                         const Bind& bind);
 std::optional<ProposalRow> read_proposal(Database& database, std::int64_t pk);
-// Aliases t (forum_topic), d, s.
+// The same with the aliases t (forum_topic), d and s.
 std::vector<TopicRow> read_topics(Database& database, const std::string& tail, const Bind& bind);
 
 std::vector<Choice> read_choices(Database& database, std::int64_t proposal_pk);
 
-// All sources, or those of one DAO; by DAO, provider, scope.
+// All sources, or those of one DAO, ordered by DAO, provider and scope.
 std::vector<SourceRow> read_sources(Database& database, const std::optional<std::string>& dao_id);
 std::vector<DaoRow> read_daos(Database& database, const std::optional<std::string>& dao_id);
 
 void scan_states(Database& database, const std::optional<std::string>& dao_id,
                  const std::function<void(const StateRow&)>& visit);
 
-// The canonical id of a DAO named by its id, an alias or its display name.
+// The canonical id of a DAO, given its id, an alias or its display name. Empty if there is no such
+// DAO or the display name is ambiguous.
 std::optional<std::string> resolve_dao(Database& database, const std::string& name);
 
 std::int64_t read_revision(Database& database);

@@ -1,4 +1,4 @@
-// GET /activity: what happened lately, proposals and forum topics in one list.
+// GET /activity: recent activity, with proposals and forum topics in one list.
 #include <algorithm>
 #include <limits>
 #include <tuple>
@@ -27,8 +27,8 @@ bool comes_before(const Happening& left, const Happening& right) {
          std::tie(right.is_topic, right.external_id, right.dao_id, right.provider);
 }
 
-// Stored times say what had happened when the source was read. What starts or ends by the clock
-// since then can only be among those that were not closed.
+// The stored updated_at is as of the time when the source was read. Only votes that were not closed
+// then can have started or ended since, so these are read in addition.
 std::vector<ProposalRow> changed_proposals(RouteContext& context, const ActivityWindow& window,
                                            std::int64_t limit) {
   const auto& dao = context.request.dao_id;
@@ -134,7 +134,8 @@ Json topic_item(RouteContext& context, const TopicRow& row) {
           {"topic", std::move(topic)}};
 }
 
-// The end of the window: now, or how far the data reaches where the operator chose so.
+// The end of the window: the current time, or the time up to which the data is complete, as the
+// operator has configured.
 std::int64_t anchor_of(RouteContext& context) {
   if (context.options.activity_anchor == ActivityAnchor::wall_clock) return context.now_ms;
   MaybeTime as_of;

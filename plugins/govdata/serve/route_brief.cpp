@@ -1,5 +1,5 @@
-// GET /daos/{dao_id}/brief: one DAO at a glance. Everything in it is counted or quoted; sentences
-// are templates.
+// GET /daos/{dao_id}/brief: an overview of one DAO. It only counts and quotes; its sentences are
+// templates.
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -77,7 +77,7 @@ Overview overview_of(RouteContext& context) {
   return overview;
 }
 
-// The lower of the two middle ones, so that it is a value that occurred.
+// The median; of two middle values the lower one, so that the result is a value that occurs.
 std::optional<std::int64_t> median(std::vector<std::int64_t> values) {
   if (values.empty()) return std::nullopt;
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
@@ -107,7 +107,7 @@ Json cadence(const Overview& overview) {
   }
   Json hours = nullptr;
   if (const auto period_ms = median(overview.periods_ms)) {
-    // Tenths of an hour, in integers.
+    // Tenths of an hour, by integer arithmetic.
     hours = scaled_down(std::to_string(*period_ms / (ms_per_hour / 10)), 1);
   }
   return {{"proposals30d", overview.created_30d},
@@ -191,7 +191,7 @@ std::string quorum_phrase(const ProposalRow& row, const std::vector<Choice>& cho
   if (!row.record.quorum || !counted || is_zero(*row.record.quorum)) return {};
   const auto share = share_of(*counted, *row.record.quorum);
   if (!share) return {};
-  // Whole percent: the digits up to two places behind the point.
+  // Whole percent: the digits up to two places after the point.
   const std::size_t point = std::min(share->find('.'), share->size());
   std::string digits = share->substr(0, point);
   for (std::size_t at = point + 1; at < point + 3; ++at) {

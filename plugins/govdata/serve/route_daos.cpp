@@ -1,4 +1,4 @@
-// GET /daos and GET /system/freshness: what is in the store and how old it is.
+// GET /daos and GET /system/freshness: the contents of the store and their age.
 #include <algorithm>
 #include <map>
 
@@ -147,7 +147,7 @@ void count_topics_by_source(RouteContext& context, std::map<std::int64_t, Source
   }
 }
 
-// Those that have happened; see store/events.h.
+// The number of events that have happened by now (store/events.h).
 std::int64_t count_events(Database& database, std::int64_t now_ms) {
   auto row = database.prepare("SELECT count(*) FROM governance_event WHERE event_time <= ?1");
   row.with(now_ms);
@@ -155,7 +155,7 @@ std::int64_t count_events(Database& database, std::int64_t now_ms) {
   return row.integer(0);
 }
 
-// Imports since the events were last derived; all of them when they never were.
+// The number of imports since the events were last derived. All imports if they never were.
 Json derivation(Database& database) {
   MaybeTime last;
   {

@@ -20,7 +20,7 @@ constexpr std::size_t revisions_max = 200;
 constexpr std::size_t discussion_max = 10;
 constexpr std::size_t voter_bytes_max = 256;
 
-// What is read only here: the heavy columns and the blocks.
+// Columns that only this route reads: the large ones and the blocks.
 struct Substance {
   MaybeText body, raw_json, tx_hash;
   MaybeInteger start_block, end_block, created_block;
@@ -154,7 +154,7 @@ Json hashes_of(const Evidence& evidence) {
           {"rawSha256", hash(evidence.substance.raw_json)}};
 }
 
-// Which revision last told a field, and so which import and when.
+// For each field, the revision that last changed it, with its import and time.
 Json provenance_of(const Evidence& evidence) {
   static constexpr std::pair<const char*, const char*> fields[] = {
       {"title", "title"},        {"body", "body"},           {"proposerId", "proposer"},
@@ -182,7 +182,7 @@ Json provenance_of(const Evidence& evidence) {
   return list;
 }
 
-// Six places below one per cent, from six places of a share.
+// part / whole in percent. The share has six decimal places, so the percentage has up to four.
 Json percent_of(const std::optional<std::string>& part, const MaybeText& whole) {
   if (!part || !whole) return nullptr;
   const auto share = share_of(*part, *whole);

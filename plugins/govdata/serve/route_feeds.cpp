@@ -1,5 +1,5 @@
-// GET /governance-signals and GET /governance-events: what happened in a span of time, for people
-// and agents by priority, for machines in the order of time.
+// GET /governance-signals and GET /governance-events: the events of a span of time. Signals are for
+// people and agents, by priority; events are for machines, in the order of time.
 #include <algorithm>
 #include <string_view>
 
@@ -105,7 +105,8 @@ Json signal_item(RouteContext& context, const FeedEvent& event) {
           {"item", std::move(item)}};
 }
 
-// What an ended vote came to is a matter of the clock: it may be queued or executed since.
+// The details of an event. The outcome of an ended vote is evaluated now, since it may have been
+// queued or executed since the event was derived.
 Json details_of(RouteContext& context, const FeedEvent& event) {
   Json stored = Json::parse(event.details);
   if (event.row.type != EventType::proposal_voting_ended) return stored;

@@ -14,7 +14,7 @@ constexpr std::size_t actions_bytes_max = 512 << 10;
 constexpr std::size_t label_bytes_max = 1024;
 constexpr std::size_t alternatives_max = 20;
 
-// The row that the id names, and those it names as well.
+// The first row that an id matches, and the other rows that it matches.
 template <class Row>
 struct Named {
   Row chosen;
@@ -58,7 +58,7 @@ Json choice_items(const std::vector<Choice>& choices) {
   return items;
 }
 
-// Calldata beyond the bound is left out and told by a warning.
+// Actions beyond the size limit are left out, with a warning.
 Json action_items(Database& database, std::int64_t pk, Json& warnings) {
   Json items = Json::array();
   std::size_t bytes = 0;
@@ -155,7 +155,7 @@ Json topic_detail(RouteContext& context, const TopicRow& row) {
   return item;
 }
 
-// Topics and proposals one link away, or two where both hang on the same topic or proposal.
+// The linked topics and proposals, and the items of the same kind that are linked with one of them.
 Json related(RouteContext& context, std::string_view kind, std::int64_t pk) {
   const bool of_proposal = kind == "proposal";
   const Bind bind = [&](Statement& statement) { statement.with(pk); };

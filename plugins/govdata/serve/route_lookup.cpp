@@ -1,4 +1,4 @@
-// GET /proposals/lookup: proposals by id, address or title, best match first.
+// GET /proposals/lookup: finds proposals by id, address or title, best match first.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -15,7 +15,8 @@ enum Rank { id_exact = 1, url_exact, url_canonical, title_exact, title_contains 
 
 constexpr const char* rank_names[] = {
     "", "external_id_exact", "url_exact", "url_canonical", "title_exact", "title_contains"};
-// Ids of Governor Bravo count 1, 2, 3 in every contract; those of OpenZeppelin are hashes.
+// The ids of Governor Bravo are 1, 2, 3 and so on in every contract; those of OpenZeppelin are
+// hashes, which have at least this many digits.
 constexpr std::size_t hash_id_digits_min = 20;
 
 struct Match {
@@ -98,7 +99,8 @@ class Search {
     }
   }
 
-  // An address of a known site names a proposal even where the source did not give its address.
+  // Finds a proposal by the id in an address of a known site, even if the source did not give the
+  // proposal's address.
   void by_address_id(const Address& address, std::string_view provider) {
     std::optional<std::string> dao = resolve_dao(context_.database, address.scope);
     const bool needs_dao =

@@ -1,4 +1,5 @@
-// GET /meta/pricing: what the registry bound to this provider, by v1's names.
+// GET /meta/pricing: the prices of the routes that the registry bound to this provider, under the
+// names of v1.
 #include <algorithm>
 #include <array>
 
@@ -14,7 +15,7 @@ struct PriceEntry {
   std::string_view tier;
 };
 
-// v1's two classes: brief, evidence and single items are the dearer one.
+// The two classes of v1. Brief, evidence and single items are in the more expensive one.
 constexpr std::array<PriceEntry, operation_count> entries = {{
     {"daos", Operation::daos, "standard"},
     {"activity", Operation::activity, "standard"},

@@ -1,6 +1,6 @@
-// The ten routes that answer from the store. Each has two halves: parse() checks the caller's
-// parameters without the store, run() computes `data` inside one read transaction. Private to
-// Service; one Thread per call.
+// The ten routes of the service. parse_request() checks the caller's parameters without the store;
+// the run_ function of a route computes `data` inside one read transaction. Private to Service and
+// the proxy for version 2; one Thread per call.
 #pragma once
 
 #include "govdata/serve/present.h"
@@ -17,7 +17,7 @@ struct RouteRequest {
   Operation operation = Operation::pricing;
   std::string endpoint;
   Query query;
-  std::optional<std::string> dao_id;  // as asked; canonical once resolved
+  std::optional<std::string> dao_id;  // as requested; canonical after resolve()
   bool dao_unknown = false;
   std::optional<std::string> external_id, title, url;
   std::string kind;
@@ -25,12 +25,12 @@ struct RouteRequest {
   std::int64_t hours = 0;
   bool governance_only = false;
   bool wants_proposals = true, wants_topics = true;
-  std::string source;  // of evidence: the provider's name
-  // Of the feeds.
+  std::string source;  // for evidence: the provider's name
+  // For the feeds:
   std::int64_t start_ms = 0, end_ms = 0;
   std::int64_t score_min = 0;
-  bool by_discovery = false;  // else by the time of the event
-  bool by_recency = false;    // else by priority
+  bool by_discovery = false;  // false: by event_time
+  bool by_recency = false;    // false: by priority
   bool include_intelligence = false;
   Surface surface{};
   std::vector<EventType> types;
@@ -57,15 +57,15 @@ Json run_signals(RouteContext& context);
 Json run_events(RouteContext& context);
 Json pricing_of(const ServiceOptions& options);
 
-// The item of /items/proposal/..., also what evidence is given of. REQUIRES: `warnings` is a list.
+// A proposal in full, for /items/proposal/... and for evidence. `warnings` must be a list.
 Json proposal_detail(RouteContext& context, const ProposalRow& row, Json& warnings);
-// The forms in which callers write an id, the stored one among them.
+// The forms in which an id may be stored, given the form that the caller used.
 std::vector<std::string> id_forms(const std::string& external_id);
 
-// Item of /daos, also the head of a brief. Gives one per DAO, or that of `dao_id`.
+// The items of /daos, one for each DAO or only that of `dao_id`. A brief contains one, too.
 std::vector<Json> dao_items(RouteContext& context, const std::optional<std::string>& dao_id);
 
-// Items of /activity of one DAO or all, newest first, at most limit + 1.
+// The items of /activity for one DAO or all, newest first, at most limit + 1.
 struct ActivityWindow {
   std::int64_t start_ms, end_ms;
 };

@@ -60,7 +60,8 @@ Json freshness_of(Database& database, const RouteRequest& request, std::int64_t 
           {"revision", read_revision(database)}};
 }
 
-// Changes when a source was tried, or became stale: a poll that fails changes no revision.
+// A text that changes when a source was polled or became stale. A failed poll does not change the
+// store's revision.
 std::string sources_stamp(Database& database, std::int64_t now_ms) {
   std::string stamp;
   for (const SourceRow& source : read_sources(database, std::nullopt)) {
@@ -109,7 +110,7 @@ std::string evidence_path(const ServiceOptions& options) {
   return {};
 }
 
-// A name that the caller used becomes the DAO's own.
+// Replaces the DAO's name in the request by its canonical id.
 void resolve(Database& database, RouteRequest& request) {
   if (!request.dao_id) return;
   const auto canonical = resolve_dao(database, *request.dao_id);
@@ -129,7 +130,7 @@ std::optional<Operation> operation_of_path(std::string_view pattern) {
     at = std::min(pattern.find('}', at), pattern.size());
     shape += '}';
   }
-  // The longest one that fits, so that ".../daos" does not take what ends in more.
+  // Take the longest path that matches, since one path may be the end of another.
   const Shape* best = nullptr;
   for (const Shape& known : shapes) {
     if (shape.ends_with(known.path) && (best == nullptr || known.path.size() > best->path.size())) {
@@ -160,7 +161,7 @@ struct Service::CachedAnswer {
   }
 };
 
-// Borrows a connection for one call and gives it back; one that failed is closed.
+// Borrows a connection for one call and returns it afterwards. A connection that failed is closed.
 class Service::Reader {
  public:
   explicit Reader(Service& service) : service_(service), database_(service.acquire()) {}
@@ -221,7 +222,7 @@ void Service::note_freshness(Database& database) {
 StoreHealth Service::check() {
   StoreHealth health = StoreHealth::ready;
   try {
-    // A new connection, so that a file that was replaced or removed is noticed.
+    // Open a new connection to notice a file that was replaced or removed.
     auto database = open_for_reading(options_.database);
     note_freshness(*database);
     const std::lock_guard lock(readers_mutex_);
@@ -242,7 +243,7 @@ StoreHealth Service::check() {
   return health;
 }
 
-// What is remembered is as old as it is, but whether its sources are stale is told as of now.
+// The cached answer with the current freshness. Only generatedAt stays that of the cached data.
 std::optional<Answer> Service::cached(const std::string& key, const Json& freshness,
                                       std::int64_t now_ms) {
   const std::lock_guard lock(cache_mutex_);
@@ -263,7 +264,7 @@ std::optional<Answer> Service::cached(const std::string& key, const Json& freshn
 
 void Service::remember(const std::string& key, CachedAnswer answer) {
   const std::lock_guard lock(cache_mutex_);
-  if (cache_index_.count(key) > 0) return;  // another call was as fast
+  if (cache_index_.count(key) > 0) return;  // a concurrent call has stored its answer
   cache_bytes_ += answer.bytes();
   cache_.push_back(std::move(answer));
   cache_index_[key] = std::prev(cache_.end());
@@ -314,7 +315,7 @@ Answer Service::answer_from(Database& database, RouteRequest& request, std::int6
   fresh.freshness = std::move(freshness);
   fresh.max_age_s = max_age_s(request.operation);
   fresh.until_ms = now_ms + std::int64_t{fresh.max_age_s} * 1000;
-  // Weak: a repeat from the cache says the same with another cacheStatus.
+  // A weak ETag, since an answer from the cache differs in cacheStatus.
   fresh.etag = "W/\"" + sha256_hex(key + std::to_string(now_ms)).substr(0, 32) + "\"";
   Answer answer = fresh.answer();
   if (answer.body.size() > reply_bytes_max) {

@@ -1,7 +1,7 @@
-// Service: the embedded provider behind its routes. Takes a decoded call, answers from the store on
-// one of a few kept read connections, and remembers answers for a short while. Knows neither the
-// plugin interface nor HTTP beyond a status. Owned by the Upstream of the plugin (or a test); every
-// member may be called from any Thread at once.
+// Service: answers decoded calls from the embedded store. It keeps a few read connections and
+// caches answers for a short time. It does not depend on the plugin interface, except for the
+// clock, or on HTTP, except for statuses. Owned by the plugin's Upstream or a test. Any Thread may
+// call any member concurrently.
 #pragma once
 
 #include <array>
@@ -40,18 +40,18 @@ enum class Operation : std::uint8_t {
 };
 inline constexpr std::size_t operation_count = 10;
 
-// By the end of a route's pattern, such as ".../daos/{dao_id}/brief".
+// The operation that the end of a route's pattern determines, such as ".../daos/{dao_id}/brief".
 std::optional<Operation> operation_of_path(std::string_view pattern);
 std::optional<Operation> operation_of_name(std::string_view name);
 
 enum class ActivityAnchor : std::uint8_t { wall_clock, data_as_of };
 
-// What the registry says about one of our routes; for /meta/pricing.
+// The registry's data about one of the provider's routes, for /meta/pricing.
 struct PricedRoute {
   Operation operation = Operation::pricing;
   std::string route_id, path, method;
   std::uint32_t credit_cost = 0;   // 0: unpriced
-  std::string x402_atomic_amount;  // empty: not enabled
+  std::string x402_atomic_amount;  // empty: x402 is not enabled
 };
 
 struct ServiceOptions {
@@ -83,16 +83,17 @@ class Service {
   Service(ServiceOptions options, Clock& clock);
   ~Service();
 
-  // Never throws but for memory exhaustion.
+  // Does not throw, except when memory is exhausted.
   Answer answer(const ServiceCall& call);
 
-  // Opens the store once, looks at it, and keeps the result for health() and fresh_until_ms().
+  // Opens the store once, checks it, and keeps the results for health(), fresh_until_ms() and
+  // stale_reason().
   StoreHealth check();
   [[nodiscard]] StoreHealth health() const noexcept { return health_.load(); }
-  // When the first source becomes stale; the far future without sources. A source that is polled
-  // and told nothing yet was never fresh.
+  // The time when the first source becomes stale; the far future without sources. 0 if a source was
+  // never read completely.
   [[nodiscard]] std::int64_t fresh_until_ms() const noexcept { return fresh_until_ms_.load(); }
-  // One public sentence that names that source; valid as long as the service.
+  // A sentence for callers that names that source. Valid as long as the Service.
   [[nodiscard]] std::string_view stale_reason() const noexcept { return *stale_reason_.load(); }
 
  private:
@@ -112,7 +113,7 @@ class Service {
   std::atomic<StoreHealth> health_{StoreHealth::missing};
   std::atomic<std::int64_t> fresh_until_ms_;
   std::mutex reasons_mutex_;
-  std::set<std::string> reasons_;  // all that were given so far: one for each source
+  std::set<std::string> reasons_;  // all reasons so far, which stale_reason() may still refer to
   std::atomic<const std::string*> stale_reason_;
   std::mutex readers_mutex_;
   std::vector<std::unique_ptr<Database>> readers_;

@@ -13,7 +13,7 @@ __extension__ typedef unsigned __int128 Wide;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// An absolute value as an integer string and the number of places after its point.
+// A sign, the digits of the absolute value, and the number of digits after the point.
 struct Scaled {
   bool negative = false;
   std::string digits;
@@ -66,7 +66,7 @@ std::string add_digits(const std::string& left, const std::string& right) {
   return sum;
 }
 
-// REQUIRES: left >= right, same length.
+// `left` must not be smaller than `right`, and both must have the same length.
 std::string subtract_digits(const std::string& left, const std::string& right) {
   std::string rest = left;
   int borrow = 0;
@@ -140,7 +140,8 @@ std::optional<std::string> share_of(std::string_view part, std::string_view whol
   Scaled b = split(whole);
   if (a.negative || b.negative || is_zero(whole)) return std::nullopt;
   align(a, b);
-  // 30 leading digits of the larger number decide six places; 36 digits fit into 128 bits.
+  // The 30 leading digits are enough for six places. Multiplied by a million they have 36 digits,
+  // which fit into 128 bits.
   constexpr std::size_t digits_kept = 30;
   const std::size_t lead =
       std::min(a.digits.find_first_not_of('0'), b.digits.find_first_not_of('0'));

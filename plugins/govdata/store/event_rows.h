@@ -1,5 +1,5 @@
-// What the two halves of the derivation share: an event before it is written, its reasons, and the
-// id that names it. Private to events.h's implementation; one Thread.
+// The types that the derivations of proposal and topic events share. Private to the implementation
+// of events.h. One Thread at a time.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -18,14 +18,16 @@ struct EventItem {
   std::string dao_id, provider, external_id;
 };
 
-// Codes and points; what they add up to is the importance, 0 to 100.
+// The reasons for an event's importance, as codes with points. The importance is their sum, 0 to
+// 100.
 class EventReasons {
  public:
   void add(std::string_view code, int points) {
     list_.push_back({{"code", code}, {"points", points}});
     sum_ += points;
   }
-  // Adds what is missing or too much, so that the points add up to the importance.
+  // The sum, limited to 0 to 100. If the limit applies, adds a reason `bounded`, so that the points
+  // still add up to the importance.
   int importance();
   [[nodiscard]] std::string json() const { return list_.dump(); }
 
@@ -36,7 +38,7 @@ class EventReasons {
 
 struct DerivedEvent {
   EventType type = EventType::proposal_created;
-  std::string bucket;  // what tells events of one type and item apart
+  std::string bucket;  // distinguishes events of one type and item
   std::int64_t revision = 1;
   std::int64_t event_time = 0;
   std::int64_t discovered_time = 0;
@@ -48,7 +50,7 @@ struct DerivedEvent {
 
 std::string event_id(const EventItem& item, EventType type, const std::string& bucket);
 
-// Replaces the events of the item. Of two with one id the first is written.
+// Replaces the events of the item. Of several events with one id only the first is written.
 void write_events(Database& database, const EventItem& item, std::vector<DerivedEvent> events);
 
 void derive_proposal_events(Database& database, std::int64_t proposal_pk);

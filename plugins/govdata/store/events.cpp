@@ -8,7 +8,7 @@
 namespace turnpike::govdata {
 namespace {
 
-// Changes when the same records would give other events.
+// Must be changed when the derivation changes, so that stores derive their events anew.
 constexpr std::int64_t derivation_rules = 1;
 
 constexpr std::array<std::string_view, event_type_count> event_type_names = {

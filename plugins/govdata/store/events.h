@@ -1,19 +1,20 @@
-// Governance events: what the records of the store say happened, or will happen, to proposals and
-// forum topics, one row of `governance_event` each.
+// Governance events: what has happened, or will happen, to proposals and forum topics according to
+// the records of the store. Each event is a row of `governance_event`.
 //
-// The table is a function of the records alone. No clock takes part: an event that the records
-// foresee (a vote that will end) stands in the table from the import on, and readers take only rows
-// whose event_time is not after their clock. So an event appears in a feed on the millisecond it
-// happens, without a writer, and deriving everything anew gives the same bytes whenever it is done.
-// What the clock decides beyond that (a proposal's outcome as of now, a signal's priority) is
-// computed when it is read. Writer::finish() derives the items of its run anew in the transaction
-// of the import.
+// The table is a function of the records alone and does not depend on a clock. A future event, such
+// as the end of a vote, is in the table from the import on, and readers take only rows whose
+// event_time is not after their clock. So an event appears in a feed at the millisecond it happens,
+// without a write, and deriving all events again at any time gives the same bytes. Facts that
+// depend on the clock in other ways (a proposal's outcome as of now, a signal's priority) are
+// computed by readers. Writer::finish() derives the events of its run's items in the transaction of
+// the import.
 //
-// Of a schedule that was replaced (voting extended, a proposal edited), the events before the
-// replacement was observed stay; those after it go. Where one run replaced it several times, only
-// the last one counts. A cancellation is applied to every schedule, however late it was learnt.
+// If a schedule is replaced (voting is extended, a proposal is edited), its events from before the
+// time when the replacement was observed stay, and the later ones are dropped. If one run replaces
+// it several times, only the last schedule counts. A cancellation applies to every schedule, no
+// matter when it became known.
 //
-// One Thread, inside a write Transaction of its Database; throws SqliteError.
+// One Thread, inside a write Transaction of the Database; throws SqliteError.
 #pragma once
 
 #include <array>
@@ -40,12 +41,13 @@ inline constexpr std::size_t event_type_count = 7;
 std::string_view name_of(EventType type);
 std::optional<EventType> event_type_of(std::string_view name);
 
-// Derives the events of the proposals and topics named in the temporary tables `touched_proposal`,
-// `touched_topic` and `observed_topic`, or of all where the store was derived by other rules.
+// Derives the events of the proposals and topics in the temporary tables `touched_proposal`,
+// `touched_topic` and `observed_topic`. If the store was derived by other rules, derives all
+// events.
 void derive_touched_events(Database& database, std::int64_t now_ms);
 // Derives all events anew.
 void rebuild_events(Database& database, std::int64_t now_ms);
-// False for a store that was filled before events were derived, or by other rules.
+// False if the store's events were never derived, or derived by other rules.
 bool events_are_derived(Database& database);
 
 }  // namespace turnpike::govdata

@@ -20,7 +20,7 @@ constexpr std::array<std::string_view, 3> confidence_names = {"exact", "estimate
 template <class Enum, std::size_t Count>
 Enum value_of(const std::array<std::string_view, Count>& names, std::string_view name) {
   const auto found = std::find(names.begin(), names.end(), name);
-  // The last name of every table is the one that claims least.
+  // An unknown name becomes the last value of the table, which claims the least.
   const auto at =
       found == names.end() ? Count - 1 : static_cast<std::size_t>(found - names.begin());
   return static_cast<Enum>(at);
@@ -71,8 +71,9 @@ Evaluated evaluate(const ProposalTimes& times, Standing standing, std::int64_t n
       standing.execution == Execution::executed && has_come(times.executed, now_ms);
   const bool expired =
       standing.execution == Execution::expired && times.ends && *times.ends <= now_ms;
-  // Some sources tell how it ended and no times at all. Where nothing is executed, as at Snapshot,
-  // an outcome may be that of the votes so far.
+  // Some sources give an outcome and no times; then the proposal counts as ended. This does not
+  // apply to sources without execution, such as Snapshot, whose outcome may be that of the votes so
+  // far.
   const bool is_state = standing.execution != Execution::not_applicable &&
                         standing.execution != Execution::unknown;
   const bool ended = is_state && !times.starts && !times.ends &&
@@ -87,7 +88,7 @@ Evaluated evaluate(const ProposalTimes& times, Standing standing, std::int64_t n
   }
   if (standing.execution == Execution::queued || standing.execution == Execution::executed ||
       standing.execution == Execution::expired) {
-    // The clock stands before the transition: what holds later must not be told yet.
+    // The transition is after now_ms, so it must not show yet.
     state.execution =
         standing.execution == Execution::executed && times.queued && *times.queued <= now_ms
             ? Execution::queued
@@ -156,7 +157,7 @@ std::optional<std::string> counted_power(std::string_view provider,
                                          const std::optional<std::string>& scores_total,
                                          const std::vector<Choice>& choices) {
   if (provider != "governor") return scores_total;
-  // OpenZeppelin's default counting: for and abstain.
+  // OpenZeppelin's default: votes for and abstentions count towards the quorum.
   std::string counted = "0";
   for (const Choice& choice : choices) {
     if (choice.id == "0") continue;

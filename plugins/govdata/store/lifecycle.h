@@ -1,6 +1,6 @@
-// What a proposal is at a moment: pending, active or closed is never stored as truth but evaluated
-// against a clock from its times and terminal transitions. Also the rule that reads an outcome out
-// of a Snapshot vote. Pure functions; safe on any Thread.
+// The state of a proposal at a moment. Whether it is pending, active or closed is evaluated from
+// its times and terminal transitions against a clock; the stored value is only a cache. Also the
+// rules for the outcome of Snapshot and Governor votes. Pure functions; any Thread may call them.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ std::string_view name_of(Lifecycle value);
 std::string_view name_of(Outcome value);
 std::string_view name_of(Execution value);
 std::string_view name_of(Confidence value);
-// Of the names above; unknown (observed for Confidence) when it is none of them.
+// The value with this name. For other names: unknown, or observed for Confidence.
 Outcome outcome_of(std::string_view name);
 Execution execution_of(std::string_view name);
 Confidence confidence_of(std::string_view name);
@@ -39,7 +39,7 @@ struct ProposalTimes {
   bool operator==(const ProposalTimes&) const = default;
 };
 
-// What the source said last: how it ended (once it has ended) and whether it was carried out.
+// The source's latest statement: the outcome, once the vote has ended, and the execution.
 struct Standing {
   Outcome outcome = Outcome::unknown;
   Execution execution = Execution::unknown;
@@ -49,12 +49,12 @@ struct Evaluated {
   Lifecycle lifecycle = Lifecycle::unknown;
   Outcome outcome = Outcome::unknown;
   Execution execution = Execution::unknown;
-  MaybeTime ended;  // when voting ended: its end, or an earlier cancellation
+  MaybeTime ended;  // the end of voting, or an earlier cancellation
 };
 
 Evaluated evaluate(const ProposalTimes& times, Standing standing, std::int64_t now_ms);
 
-// The latest time at or before `now_ms` at which something happened to it.
+// The latest time at or before `now_ms` at which something happened to the proposal.
 MaybeTime last_change(const ProposalTimes& times, std::int64_t now_ms);
 
 struct Choice {
@@ -64,18 +64,19 @@ struct Choice {
   std::optional<std::int64_t> votes_count;
 };
 
-// Passed, failed or no_quorum of a closed for-and-against vote; unknown where the labels or the
-// voting type do not say which choice is which.
+// The outcome of a closed vote for or against: passed, failed or no_quorum. Unknown if the labels
+// or the voting type do not show which choice is which.
 Outcome snapshot_outcome(std::string_view voting_type, const std::vector<Choice>& choices,
                          const std::optional<std::string>& quorum,
                          const std::optional<std::string>& scores_total);
 
-// Passed, failed or no_quorum of a Governor's vote that is over. More for than against passes only
-// with its quorum: without one that is known it is unknown, unless the vote is lost anyway.
+// The outcome of a Governor's vote that is over: passed, failed or no_quorum. A majority passes
+// only with the quorum. If it is not known whether the quorum was reached, a lost vote is failed
+// and a won one unknown.
 Outcome governor_outcome(const std::vector<Choice>& choices,
                          const std::optional<std::string>& quorum);
 
-// Power that counts towards the quorum, where the source's rule is known.
+// The power that counts towards the quorum; empty if it is not known.
 std::optional<std::string> counted_power(std::string_view provider,
                                          const std::optional<std::string>& scores_total,
                                          const std::vector<Choice>& choices);
@@ -84,10 +85,10 @@ std::optional<bool> quorum_reached(std::string_view provider,
                                    const std::optional<std::string>& scores_total,
                                    const std::vector<Choice>& choices);
 
-// Whether every label says for, against or abstain.
+// Whether every label means for, against or abstain.
 bool labels_are_normalised(const std::vector<Choice>& choices);
 
-// The index of the choice with the most power; nullopt when none has any.
+// The index of the choice with the most power; empty if no choice has any.
 std::optional<std::size_t> leading_choice(const std::vector<Choice>& choices);
 
 }  // namespace turnpike::govdata

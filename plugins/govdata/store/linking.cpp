@@ -1,5 +1,5 @@
-// What Writer does once at the end of a run: tallies, links between proposals and topics,
-// governance scores, participation, and the store's revision.
+// The part of Writer that runs once at the end of a run: tallies, links between proposals and
+// topics, governance scores, participation, and the store's revision.
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -29,7 +29,7 @@ std::vector<std::string_view> words_of(std::string_view text) {
   return words;
 }
 
-// "[ARFC] ...", "[Temp Check] ...": a bracket that begins with one of the known stages.
+// Whether the title has a bracket that begins with a known stage: "[ARFC] ...", "[Temp Check] ...".
 bool has_stage_tag(std::string_view title) {
   constexpr std::array<std::string_view, 8> stages = {"arfc",
                                                       "rfc",
@@ -52,7 +52,7 @@ bool has_stage_tag(std::string_view title) {
   return false;
 }
 
-// "BIP-12", "GIP 7", "EIP1559".
+// Whether the title has a number such as "BIP-12", "GIP 7" or "EIP1559".
 bool has_proposal_number(std::string_view title) {
   constexpr std::array<std::string_view, 6> prefixes = {"bip", "gip", "eip", "aip", "sip", "uip"};
   const std::string normal = normal_title(title);
@@ -106,7 +106,7 @@ void Writer::finish() {
   database_.execute("UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = 'revision'");
 }
 
-// On-chain sources tell votes one by one, so the tally is ours; Snapshot tells its own.
+// On-chain sources give single votes, which are counted here. Snapshot gives its own tally.
 void Writer::tally_governor_votes() {
   for (const std::int64_t pk : voted_) tally_governor(pk, false);
 }
@@ -160,12 +160,12 @@ Written Writer::tally_governor(std::int64_t pk, bool is_over) {
 
 void Writer::link_items() {
   database_.execute(
-      // A topic that loses a link changes its score too.
+      // The score of a topic that loses a link changes, too.
       "INSERT OR IGNORE INTO touched_topic SELECT topic_pk FROM item_link"
       " WHERE proposal_pk IN (SELECT pk FROM touched_proposal);"
       "DELETE FROM item_link WHERE proposal_pk IN (SELECT pk FROM touched_proposal);"
       "DELETE FROM item_link WHERE topic_pk IN (SELECT pk FROM touched_topic);"
-      // In the order of trust: what is linked by the first stays so.
+      // In order of trust: a later statement does not change the basis of an existing link.
       "INSERT OR IGNORE INTO item_link SELECT p.proposal_pk, t.topic_pk, 'discussion_url'"
       " FROM touched_proposal x JOIN proposal p ON p.proposal_pk = x.pk"
       " JOIN forum_topic t ON t.url_norm = p.discussion_norm;"

@@ -1,4 +1,4 @@
-// Events of one proposal: its creation, what happened on each of its schedules, and its changes.
+// The events of one proposal: its creation, the events of each of its schedules, and its changes.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -23,7 +23,7 @@ EventJson known(const std::optional<T>& value) {
   return value ? EventJson(*value) : EventJson(nullptr);
 }
 
-// When voting was to be, and from when until when the store believed so.
+// A voting period, and the span of time in which it was the current one in the store.
 struct Schedule {
   MaybeTime starts, ends;
   std::int64_t observed_at = 0;
@@ -80,7 +80,8 @@ std::optional<Subject> read_subject(Database& database, std::int64_t pk) {
 bool is_upgrade(std::string_view signature, std::string_view calldata) {
   constexpr std::array<std::string_view, 5> names = {"upgradeTo", "upgradeToAndCall", "setCode",
                                                      "grantRole", "transferOwnership"};
-  // The first four bytes of calldata name the same functions where no signature stands beside it.
+  // The selectors (first four bytes of calldata) of the Solidity functions among them, for actions
+  // without a signature.
   constexpr std::array<std::string_view, 4> selectors = {"3659cfe6", "4f1ef286", "2f2ff15d",
                                                          "f2fde38b"};
   std::string_view name = signature.substr(0, signature.find('('));
@@ -123,7 +124,7 @@ std::string word_in(const nlohmann::json& snapshot, const char* name) {
   return found != snapshot.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-// Empty unless the change ended the proposal's way or took it a step further.
+// The terminal state that the change reached (queued, executed, expired, canceled), or empty.
 std::string terminal_state(const Change& change) {
   const std::string execution = word_in(change.after, "execution");
   const bool moved = execution != word_in(change.before, "execution");
@@ -135,8 +136,8 @@ std::string terminal_state(const Change& change) {
   return canceled ? outcome : std::string();
 }
 
-// What of a revision's changed fields makes an event, by the names that replies use. Tallies alone
-// never do.
+// The changed fields of a revision that make an event, by their names in replies. A change of
+// tallies alone makes none.
 std::set<std::string> telling_fields(const Change& change, const nlohmann::json& changed) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 8> names = {
       {{"title", "title"},
@@ -165,7 +166,7 @@ void extend_schedules(std::vector<Schedule>& schedules, const Schedule& next) {
   schedules.push_back(next);
 }
 
-// Revisions tell what changed and which schedules there were.
+// Reads the proposal's changes and schedules from its revisions.
 void read_revisions(Database& database, Subject& subject) {
   if (subject.revision > 1) {
     nlohmann::json before;
@@ -190,7 +191,7 @@ void read_revisions(Database& database, Subject& subject) {
     subject.schedules.push_back(
         {subject.times.starts, subject.times.ends, subject.first_seen_at, far_future_ms, 1});
   }
-  // Nobody saw a schedule that the same run replaced.
+  // A schedule that the same run replaced was never visible to readers.
   std::erase_if(subject.schedules, [](const Schedule& schedule) {
     return schedule.observed_at == schedule.replaced_at;
   });
@@ -288,7 +289,7 @@ std::optional<DerivedEvent> voting_ended(const Subject& subject, const Schedule&
       event_of(subject, EventType::proposal_voting_ended, *ended, schedule.observed_at, 70);
   if (reached(subject).value_or(false)) event.reasons.add("quorum_reached", 5);
   event.bucket = std::to_string(*ended);
-  // Outcome and execution are added by readers, as of their clock.
+  // Readers add outcome and execution as of their clock.
   event.details = {{"turnout", {{"votes", known(subject.votes)},
                                 {"power", known(subject.scores_total)}}},
                    {"leadingChoice", leader_json(subject)}};

@@ -1,5 +1,5 @@
-// What importers hand to the store: one proposal, vote, topic or post as its source told it,
-// already in the store's units (milliseconds, decimal text). Plain values; one Thread at a time.
+// The records that importers pass to the store: a proposal, vote, topic or post from its source, in
+// the store's units (milliseconds, decimal text). Plain values; one Thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -52,7 +52,7 @@ struct ProposalRecord {
   std::vector<Choice> choices;
   std::vector<Action> actions;
   MaybeText raw_json;
-  MaybeText content_hash;  // where its text lies, when that comes in a file of its own
+  MaybeText content_hash;  // identifies its text, if that comes in a separate file
 };
 
 struct VoteRecord {

@@ -1,4 +1,4 @@
-// What Writer does when blocks that were read are no longer of the chain.
+// The part of Writer that undoes the effects of blocks that are no longer on the chain.
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -19,7 +19,8 @@ MaybeText text_in(const Json& value) {
   return value.is_string() ? MaybeText(value.get<std::string>()) : std::nullopt;
 }
 
-// All that events of a contract change after the creation, as a revision has it.
+// Restores from a revision's snapshot all fields that a contract's events change after the
+// creation.
 void restore(ProposalRecord& record, const Json& snapshot) {
   record.source_status = text_in(snapshot.value("source_status", Json()));
   record.standing = {outcome_of(snapshot.value("outcome", "unknown")),
@@ -62,7 +63,7 @@ std::string place_on_chain(std::int64_t block, std::int64_t log_index) {
 
 void Writer::rewind(std::int64_t source_id, std::int64_t block, std::int64_t run_id) {
   drop_votes_after(source_id, block);
-  std::vector<std::pair<std::int64_t, MaybeInteger>> touched;  // and the revision to go back to
+  std::vector<std::pair<std::int64_t, MaybeInteger>> touched;  // with the revision to restore
   {
     auto row = database_.prepare(
         "SELECT p.proposal_pk, (SELECT max(k.revision) FROM proposal_revision k"
@@ -145,7 +146,7 @@ void Writer::drop_proposal(std::int64_t pk) {
   database_.prepare("DELETE FROM proposal WHERE proposal_pk=?1").with(pk).run();
 }
 
-// They are derived anew from the records.
+// The next derivation writes the proposal's events again.
 void Writer::drop_events(std::int64_t pk) {
   database_.prepare("DELETE FROM governance_event WHERE item_kind='proposal' AND item_pk=?1")
       .with(pk)

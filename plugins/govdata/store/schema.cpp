@@ -3,8 +3,9 @@
 namespace turnpike::govdata {
 namespace {
 
-// Bodies and raw records stand last in their rows: what lists read then lies in the first page of a
-// row. proposal_state covers the one question that touches every proposal (how many are what).
+// Bodies and raw records are the last columns of their rows, so the columns that lists read are in
+// a row's first page. The index proposal_state covers the one query that reads every proposal (the
+// counts by state).
 constexpr const char* people_and_runs = R"(
 CREATE TABLE dao (
   dao_id TEXT PRIMARY KEY CHECK (length(dao_id) BETWEEN 1 AND 128),
@@ -170,9 +171,9 @@ CREATE INDEX ev_item ON governance_event(item_kind, item_pk, event_type);
 INSERT INTO meta(key, value) VALUES ('revision', '0');
 )";
 
-// Tables and indexes that came later; stores made before get them with their next import.
-// uncounted_dao: whose ballots changed since dao_participation was counted. ev_rank: of a type and
-// an importance, latest first, for feeds by priority.
+// Tables and indexes that were added later. Older stores get them with their next import.
+// uncounted_dao: the DAOs whose ballots have changed since dao_participation was counted.
+// ev_rank: the events of a type and an importance, latest first, for feeds by priority.
 constexpr const char* later_additions = R"(
 CREATE TABLE IF NOT EXISTS uncounted_dao (dao_id TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS ev_dao_disc ON governance_event(dao_id, discovered_time, event_id);
@@ -182,12 +183,12 @@ CREATE INDEX IF NOT EXISTS ev_dao_rank
   ON governance_event(dao_id, event_type, importance, event_time DESC, event_id);
 )";
 
-// "tpGD": a file of another program is refused instead of filled with our tables.
+// "tpGD". A file of another program is refused.
 constexpr std::int64_t application_id = 0x74704744;
 
 void create_tables(Database& database) {
   Transaction transaction(database, Transaction::Kind::write);
-  if (database.number("PRAGMA user_version") != 0) return;  // another importer was faster
+  if (database.number("PRAGMA user_version") != 0) return;  // another importer has made the tables
   database.execute(people_and_runs);
   database.execute(proposals);
   database.execute(forums_and_events);

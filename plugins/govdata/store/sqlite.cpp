@@ -4,7 +4,7 @@ namespace turnpike::govdata {
 namespace {
 
 constexpr int busy_timeout_ms = 5000;
-// A row may hold a body of 1 MiB and its raw record; nothing needs more.
+// A row may hold a body of 1 MiB and its raw record. No row needs more than this.
 constexpr int row_bytes_max = 128 << 20;
 
 [[noreturn]] void raise(sqlite3* raw, int code) {
@@ -90,7 +90,7 @@ Database::Database(const std::string& path, OpenMode mode) {
     sqlite3_db_config(raw_, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
     execute("PRAGMA foreign_keys=ON");
     if (mode == OpenMode::read) {
-      // 16 MiB: the upper levels of the indexes of a million rows.
+      // A cache of 16 MiB holds the upper levels of the indexes of a million rows.
       execute("PRAGMA query_only=ON; PRAGMA trusted_schema=OFF; PRAGMA cache_size=-16384");
     }
     if (mode == OpenMode::create) {

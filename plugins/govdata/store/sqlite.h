@@ -1,7 +1,6 @@
-// A thin owner of SQLite connections and statements over its C API: opening, binding, stepping,
-// and turning result codes into SqliteError. Private to the govdata plugin and its importer; the
-// exception never leaves them (it is caught in Service::answer, Importer and the tests' edges).
-// A Database and its Statements belong to one Thread at a time.
+// A thin wrapper of SQLite's C API that owns connections and statements and throws SqliteError for
+// result codes. Private to the govdata plugin and its importer, which catch the exception. A
+// Database and its Statements belong to one Thread at a time.
 #pragma once
 
 #include <sqlite3.h>
@@ -27,7 +26,7 @@ class SqliteError : public std::runtime_error {
 };
 
 // One use of a prepared statement: bind by position from 1, step, read columns from 0. Texts are
-// bound without a copy, so they must live until the last step. Resets itself when it goes away.
+// bound without a copy, so they must live until the last step. The destructor resets the statement.
 class Statement {
  public:
   explicit Statement(sqlite3_stmt* raw) noexcept : raw_(raw) {}
@@ -54,9 +53,9 @@ class Statement {
     return *this;
   }
 
-  // True while there is a row.
+  // True if there is a row.
   bool step();
-  // Steps a statement that gives no rows and makes it ready to be bound again.
+  // Steps to the end and makes the statement ready to be bound again.
   void run();
 
   [[nodiscard]] bool is_null(int column) const;
@@ -74,20 +73,21 @@ enum class OpenMode { create, read };
 
 class Database {
  public:
-  // create: opens or makes the file for writing. read: must exist; queries only. ":memory:" works.
+  // create: opens the file for writing, and creates it if it is missing. read: the file must exist,
+  // and only queries are allowed. ":memory:" works, too.
   Database(const std::string& path, OpenMode mode);
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
   ~Database();
 
   void execute(const char* sql);
-  // Prepared once per connection and text. REQUIRES: no other use of the same text is alive.
+  // Each text is prepared once per connection. No other use of the same text may be alive.
   Statement prepare(std::string_view sql);
   [[nodiscard]] std::int64_t changes() const noexcept;
   [[nodiscard]] std::int64_t last_row_id() const noexcept;
   // The first column of the first row, or `fallback`.
   std::int64_t number(std::string_view sql, std::int64_t fallback = 0);
-  // The texts prepared so far, so that tests can ask for their plans.
+  // The texts prepared so far, for tests that check their query plans.
   [[nodiscard]] std::vector<std::string> prepared() const;
 
  private:

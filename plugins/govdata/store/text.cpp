@@ -47,7 +47,8 @@ void append_code_point(std::string& text, std::int32_t code_point) {
   text.append(reinterpret_cast<const char*>(bytes.data()), static_cast<std::size_t>(length));
 }
 
-// Resolves the entity that begins at html[at] == '&'; returns the position after it.
+// Appends the meaning of the entity that begins with the '&' at `at`; returns the position after
+// it.
 std::size_t append_entity(std::string& text, std::string_view html, std::size_t at) {
   constexpr std::size_t entity_bytes_max = 12;
   const std::size_t end = html.substr(at, entity_bytes_max).find(';');
@@ -206,7 +207,7 @@ std::string text_of_html(std::string_view html) {
 }
 
 std::string one_line(std::string_view text, std::size_t count) {
-  // Enough bytes for `count` code points after blanks are collapsed; the rest is never read.
+  // Reads only so many bytes, which give `count` code points unless most of them are blanks.
   const std::string line = collapsed(cut_utf8(text, count * 8));
   if (code_points(line) <= count) return line;
   std::string_view cut = cut_code_points(line, count - 1);
@@ -220,7 +221,7 @@ std::string title_of_markdown(std::string_view markdown) {
   constexpr std::size_t lines_read = 200;
   std::string first_line;
   for (std::size_t line_number = 0; line_number < lines_read && !markdown.empty(); ++line_number) {
-    // Some governors store the two characters "\n" where a line break was meant.
+    // Some Governors have the two characters "\n" in the place of a line break.
     const std::size_t real = std::min(markdown.find('\n'), markdown.size());
     const std::size_t written = std::min(markdown.find("\\n"), markdown.size());
     const std::size_t end = std::min(real, written);

@@ -1,5 +1,5 @@
-// Text rules of the store: what counts as UTF-8, how titles are compared, how a forum post becomes
-// an excerpt, how a title is found in Markdown. Pure functions; safe on any Thread.
+// Text rules of the store: checking UTF-8, comparing titles, making excerpts of forum posts,
+// finding titles in Markdown. Pure functions; any Thread may call them.
 #pragma once
 
 #include <cstddef>
@@ -20,26 +20,29 @@ std::size_t code_points(std::string_view text);
 std::string lower_ascii(std::string_view text);
 std::string_view trimmed(std::string_view text);
 
-// NFKC and case folding; runs of anything but letters, marks and digits become one blank, so the
-// text of bracket tags stays. Empty when nothing is left. REQUIRES: UTF-8.
+// The title after NFKC and case folding, with each run of characters other than letters, marks and
+// digits replaced by one blank. So the text of bracket tags stays. Empty if nothing is left.
+// `title` must be UTF-8.
 std::string normal_title(std::string_view title);
 
-// Tags stripped, entities resolved, blanks collapsed.
+// The text without tags, with entities resolved and blanks collapsed.
 std::string text_of_html(std::string_view html);
 
-// At most `count` code points of Markdown or text on one line, cut at a blank, with an ellipsis.
+// Text or Markdown as one line of at most `count` code points. A longer one is cut at a blank and
+// ends with an ellipsis.
 std::string one_line(std::string_view text, std::size_t count);
 
-// First Markdown heading or first line with a letter or digit; empty when there is none.
+// The first Markdown heading, otherwise the first line with a letter or digit; empty if there is
+// none.
 std::string title_of_markdown(std::string_view markdown);
 
-// 1 to 128 of a-z, 0-9, '-', '_' and '.'.
+// Whether `id` is 1 to 128 characters of a-z, 0-9, '-', '_' and '.'.
 bool is_dao_id(std::string_view id);
-// The id of a DAO that is known by a Snapshot space alone: "aavedao.eth" -> "aavedao-eth". It may
-// be none, see is_dao_id().
+// The id of a DAO that is known only by its Snapshot space: "aavedao.eth" -> "aavedao-eth". The
+// result may not be a valid id: check is_dao_id().
 std::string minted_dao_id(std::string_view space);
 
-// Absolute http(s) addresses in Markdown or HTML, in order, at most `count`.
+// The absolute http and https addresses in Markdown or HTML, in order, at most `count`.
 std::vector<std::string> urls_in(std::string_view text, std::size_t count);
 
 }  // namespace turnpike::govdata

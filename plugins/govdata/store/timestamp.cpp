@@ -9,7 +9,7 @@ namespace {
 
 namespace chrono = std::chrono;
 
-// Takes exactly `length` digits from the front of `text`.
+// Removes exactly `length` digits from the front of `text` and returns their value.
 std::optional<int> take_digits(std::string_view& text, std::size_t length) {
   if (text.size() < length) return std::nullopt;
   int value = 0;
@@ -27,7 +27,8 @@ bool take(std::string_view& text, char expected) {
   return true;
 }
 
-// ".5", ".123456": milliseconds; further digits are cut.
+// Milliseconds of ".5" or ".123456". Digits after the third are dropped; more than nine are
+// refused.
 std::optional<int> take_fraction(std::string_view& text) {
   if (!take(text, '.')) return 0;
   int milliseconds = 0;
@@ -42,7 +43,7 @@ std::optional<int> take_fraction(std::string_view& text) {
   return milliseconds;
 }
 
-// "", "Z", "+02:00", "-0500": minutes east of UTC.
+// Minutes east of UTC of "", "Z", "+02:00" or "-0500".
 std::optional<int> take_offset(std::string_view& text) {
   if (text.empty() || take(text, 'Z') || take(text, 'z')) return 0;
   const int sign = text[0] == '+' ? 1 : text[0] == '-' ? -1 : 0;

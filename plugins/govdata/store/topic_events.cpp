@@ -1,4 +1,4 @@
-// Events of one forum topic: its creation, and each time the discussion became busy.
+// The events of one forum topic: its creation, and each time the discussion became busy.
 #include <algorithm>
 #include <optional>
 #include <set>
@@ -32,7 +32,8 @@ struct Observation {
   MaybeTime last_posted;
 };
 
-// "About the Grants category": what Discourse opens every category with.
+// Whether the title is like "About the Grants category", the topic with which Discourse opens every
+// category.
 bool is_about_category(std::string_view title_norm) {
   constexpr std::string_view head = "about the ";
   constexpr std::string_view tail = " category";
@@ -40,7 +41,7 @@ bool is_about_category(std::string_view title_norm) {
          title_norm.substr(title_norm.size() - tail.size()) == tail;
 }
 
-// nullopt for topics that make no events.
+// Empty for topics that make no events. Sets `item` for every topic that exists.
 std::optional<Forum> read_forum(Database& database, std::int64_t pk, EventItem& item) {
   auto row = database.prepare(
       "SELECT dao_id, provider, external_id, author, category_id, category_name, created_at,"
@@ -99,7 +100,8 @@ DerivedEvent busy(const Forum& forum, std::int64_t number, std::int64_t time_ms,
   return event;
 }
 
-// At least five regular posts by three authors within the 24 hours that end with a post.
+// An event for a post if the 24 hours before it have at least five regular posts by three authors,
+// itself included. The next event is at least 24 hours later.
 void add_busy_posts(const Forum& forum, const std::vector<Post>& posts,
                     std::vector<DerivedEvent>& events) {
   std::optional<std::int64_t> last_ms;
@@ -123,7 +125,7 @@ void add_busy_posts(const Forum& forum, const std::vector<Post>& posts,
   }
 }
 
-// Lists alone tell only how many posts there were when they were read.
+// The same from lists of topics, which only give the number of posts at the time of reading.
 void add_busy_observations(const Forum& forum, const std::vector<Observation>& seen,
                            std::vector<DerivedEvent>& events) {
   std::optional<std::int64_t> last_ms;

@@ -29,7 +29,7 @@ std::vector<std::string_view> segments_of(std::string_view path) {
   return segments;
 }
 
-// A fragment that begins with `/` or `!/` is how single-page sites write a path.
+// Single-page sites write a path as a fragment that begins with `/` or `!/`.
 Parts parts_of(std::string_view url) {
   Parts parts;
   if (const std::size_t scheme = url.find("://"); scheme != std::string_view::npos && scheme < 8) {

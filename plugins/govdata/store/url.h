@@ -1,5 +1,5 @@
-// Canonical forms of the addresses that proposals and forum topics are known by, so that links of
-// different spelling meet. Pure functions; safe on any Thread.
+// Canonical forms of the addresses of proposals and forum topics, so that links with different
+// spellings can be compared. Pure functions; any Thread may call them.
 #pragma once
 
 #include <string>
@@ -11,14 +11,16 @@ enum class AddressForm { none, plain, snapshot, tally, aave, topic };
 
 struct Address {
   AddressForm form = AddressForm::none;  // none: not an address that can be compared
-  std::string normal;       // what is compared: lower-case host, no scheme, `www.`, fragment, query
+  // The text to compare: the host in lower case and the path, without scheme and `www.`. Of the
+  // query, only proposalId and id are kept, and only in plain addresses.
+  std::string normal;
   std::string scope;        // snapshot: the space; tally: the slug; topic: the forum
   std::string external_id;  // snapshot, tally, aave: the proposal; topic: its number
 };
 
 Address read_address(std::string_view url);
 
-// The part before `?`: bytes outside of RFC 3986 `unreserved` percent-encoded.
+// Percent-encodes all bytes except the unreserved ones of RFC 3986.
 std::string percent_encoded(std::string_view text);
 
 }  // namespace turnpike::govdata

@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Marks an item_reference that is no address but the hash of a proposal's text.
+// Marks an item_reference that is the hash of a proposal's text instead of an address.
 constexpr std::string_view content_prefix = "content:";
 
 template <class T>
@@ -32,8 +32,8 @@ Json actions_hash(const ProposalRecord& record) {
   return sha256_hex(actions.dump());
 }
 
-// The canonical content: two records are the same exactly when this is. Bodies and actions stand in
-// it as hashes, so a revision stays small.
+// The canonical content: two records are the same if and only if their canonical contents are. It
+// contains bodies and actions as hashes, so a revision stays small.
 Json canonical(const ProposalRecord& record) {
   Json choices = Json::array();
   Json scores = Json::array();
@@ -82,7 +82,7 @@ std::string changed_names(const Json& before, const Json& after) {
   return names.dump();
 }
 
-// The cached evaluation as of the source's own time; readers evaluate again against their clock.
+// The cached evaluation as of the source's time. Readers evaluate again with their clock.
 struct Cached {
   std::string_view lifecycle;
   std::int64_t updated_at;
@@ -212,7 +212,7 @@ Written Writer::put_proposal(std::int64_t source_id, const ProposalRecord& recor
 
 namespace {
 
-// The columns that insert and update share, in the order of bind_columns.
+// Insert and update share their first columns, in the order of bind_columns().
 constexpr const char* insert_sql =
     "INSERT INTO proposal(title, title_norm, body, body_sha256, proposer, voting_system, url,"
     " url_norm, discussion_url, discussion_norm, lifecycle, outcome, execution, source_status,"
@@ -240,7 +240,7 @@ std::optional<std::string> normal_address(const MaybeText& url) {
   return std::move(address.normal);
 }
 
-// Texts that are computed for binding and must live until the statement has run.
+// Computed texts, which must live until the statement that they are bound to has run.
 struct Derived {
   explicit Derived(const ProposalRecord& record)
       : title_norm(normal_title(record.title)),

@@ -1,7 +1,7 @@
-// Writer: the one way records get into the store. Upserts by (provider, source, external id),
-// counts what was new, changed or the same, keeps a revision of every change, and at the end of a
-// run links proposals with topics and scores the topics. Owned by the importer, used by one Thread
-// inside one write Transaction; throws SqliteError.
+// Writer: the only way to write records to the store. It upserts by (provider, source, external
+// id), reports whether a record was new, changed or the same, keeps a revision of every change to a
+// proposal, and at the end of a run links proposals with topics and scores the topics. Owned by the
+// importer or the poller; used by one Thread inside one write Transaction. Throws SqliteError.
 #pragma once
 
 #include <map>
@@ -19,8 +19,8 @@ namespace turnpike::govdata {
 enum class Written { fresh, changed, same };
 
 struct WriteTimes {
-  std::int64_t now_ms = 0;    // when this run writes
-  std::int64_t as_of_ms = 0;  // up to when the source's data is complete
+  std::int64_t now_ms = 0;    // the time of the run
+  std::int64_t as_of_ms = 0;  // the source's data is complete up to this time
   std::optional<std::int64_t> run_id;
 };
 
@@ -29,32 +29,34 @@ class Writer {
   Writer(Database& database, const WriteTimes& times);
 
   Written put_dao(const DaoRecord& dao);
-  // The id of the source, made or brought up to date. REQUIRES: its DAO was put.
+  // Creates or updates the source and returns its id. Its DAO must have been put before.
   std::int64_t put_source(const SourceKey& source);
 
   Written put_proposal(std::int64_t source_id, const ProposalRecord& record);
   std::optional<ProposalRecord> find_proposal(std::int64_t source_id,
                                               const std::string& external_id);
-  // nullopt: the proposal is not in the store. `keep_latest`: an older ballot of the same voter
-  // (by external_id) does not replace a later one.
+  // Empty if the proposal is not in the store. With `keep_latest`, an older ballot of the same
+  // voter (by external_id) does not replace a later one.
   std::optional<Written> put_vote(std::int64_t source_id, const std::string& proposal_id,
                                   const VoteRecord& vote, bool keep_latest);
 
-  // The source of this provider, and scope when it is not empty, that holds the proposal.
+  // The source of this provider that has the proposal. An empty `scope` means any scope.
   std::optional<std::int64_t> source_of_proposal(const std::string& provider,
                                                  const std::string& scope,
                                                  const std::string& external_id);
-  // Source and external id of the proposals of this provider and DAO with this content_hash.
+  // The source and the external id of each proposal of this provider and DAO with this
+  // content_hash.
   std::vector<std::pair<std::int64_t, std::string>> proposals_of_content(
       const std::string& provider, const std::string& dao_id, const std::string& content_hash);
-  // False when this key was met before by this Writer. What was met lies in a temporary table, so
-  // that memory does not grow with the input.
+  // False if this Writer was given the key before. The keys are in a temporary table, so memory
+  // does not grow with the input.
   bool first_time(std::string_view key);
 
-  // Fields that `record` leaves empty keep what the store has.
+  // Fields that are empty in `record` keep their values in the store.
   Written put_topic(std::int64_t source_id, const TopicRecord& record);
   [[nodiscard]] bool has_topic(std::int64_t source_id, const std::string& external_id);
-  // REQUIRES: has_topic. `html` of a first post is searched for addresses of proposals.
+  // The topic must exist (has_topic). In a first post, `html` is searched for addresses of
+  // proposals.
   Written put_post(std::int64_t source_id, const std::string& topic_id, const PostRecord& post,
                    std::string_view html);
   Written put_category(std::int64_t source_id, const std::string& category_id,
@@ -65,22 +67,24 @@ class Writer {
     std::int64_t time_ms;
     bool exact;
   };
-  // Exact where known, else interpolated between the neighbours, else nullopt.
+  // The exact time if it is known, otherwise a time interpolated between the nearest known blocks.
+  // Empty if there are none.
   std::optional<BlockTime> block_time(std::int64_t chain_id, std::int64_t block);
 
-  // Takes back what the runs after `run_id` wrote of a Governor's proposals because the blocks
-  // after `block` are no longer of its chain: ballots and revisions of later blocks, and proposals
-  // that were made there. What was derived of them is dropped, too.
+  // Undoes what the runs after `run_id` wrote about a Governor's proposals, because the blocks
+  // after `block` are no longer on its chain: ballots and revisions from later blocks, proposals
+  // that were created there, and everything derived from them.
   void rewind(std::int64_t source_id, std::int64_t block, std::int64_t run_id);
 
-  // Tallies a Governor's proposal whose source says that voting is over. REQUIRES: all its ballots
-  // were put. `same` when there is no such proposal.
+  // Tallies a Governor's proposal whose source says that voting is over. All of its ballots must
+  // have been put. Returns `same` if there is no such proposal.
   Written end_voting(std::int64_t source_id, const std::string& external_id);
 
-  // Links, scores, tallies and events of all that this Writer touched; the store's revision.
+  // Updates tallies, links, scores and events of all items that this Writer touched, and the
+  // store's revision.
   void finish();
-  // Counts the voters of the DAOs whose ballots changed since the last count, by this Writer or by
-  // earlier ones. It reads all ballots of these DAOs, so it is no part of finish().
+  // Counts the voters of the DAOs whose ballots have changed since the last count, by this Writer
+  // or earlier ones. It reads all ballots of these DAOs, so it is not part of finish().
   void count_participation();
 
  private:
@@ -111,13 +115,13 @@ class Writer {
   WriteTimes times_;
   std::map<std::int64_t, std::pair<std::string, std::string>> sources_;  // dao, provider
   std::set<std::int64_t> voted_;          // proposals whose ballots changed
-  std::set<std::string> recounted_daos_;  // whose ballots may have gone with their proposals
+  std::set<std::string> recounted_daos_;  // DAOs that may have lost ballots to a rewind
 };
 
-// Sorts as it stood on its chain: a ballot's external id.
+// A ballot's external id, which sorts in the order of the chain.
 std::string place_on_chain(std::int64_t block, std::int64_t log_index);
 
-// 0 to 100: how much a forum topic is about governance.
+// How likely a forum topic is about governance, from 0 to 100.
 int governance_score(std::string_view title, std::string_view category,
                      const std::vector<std::string>& tags, bool linked);
 

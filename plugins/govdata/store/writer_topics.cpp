@@ -1,4 +1,4 @@
-// The forum half of Writer.
+// The part of Writer for forums.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 

@@ -13,7 +13,7 @@ constexpr std::size_t logs_max = 64;
 constexpr std::size_t spec_name_bytes_max = 256;
 constexpr std::uint8_t environment_updated = 0x08;
 
-// "0x1a": without padding to whole bytes.
+// Reads a number such as "0x1a", which need not be padded to whole bytes.
 std::optional<std::uint32_t> read_quantity(const Json* value) noexcept {
   const auto* text = value == nullptr ? nullptr : value->get_ptr<const std::string*>();
   if (text == nullptr || !text->starts_with("0x") || text->size() > 10) return std::nullopt;
@@ -99,7 +99,7 @@ std::optional<RuntimeVersion> read_rpc_version(const Json& value) {
   version.impl_version = u32_member(value, "implVersion").value_or(0);
   version.transaction_version = u32_member(value, "transactionVersion");
   version.state_version = u32_member(value, "stateVersion");
-  // Newer nodes may say it by the name that the runtime now has for it.
+  // Newer nodes may use the name that newer runtimes have for it.
   if (!version.state_version) version.state_version = u32_member(value, "systemVersion");
   return version;
 }

@@ -1,5 +1,5 @@
-// What nodes answer, read strictly: an answer that is not of its form says nothing. Pure functions;
-// any Thread.
+// Parsers for the answers of nodes. They are strict: a malformed answer yields no value. Pure
+// functions; any Thread may call them.
 #pragma once
 
 #include <cstdint>
@@ -21,17 +21,18 @@ struct Header {
   Hash extrinsics_root{};
   std::vector<Bytes> logs = {};
 
-  // It replaced the code, or the heap pages: the digest RuntimeEnvironmentUpdated.
+  // Whether the block replaced the code or the heap pages: it has the digest item
+  // RuntimeEnvironmentUpdated.
   [[nodiscard]] bool replaced_code() const noexcept;
 };
 std::optional<Header> read_header(const Json& value);
-// Of chains that hash their headers with BLAKE2-256, which most do.
+// The BLAKE2-256 of the header. Some chains hash their headers with another function.
 Hash hash_of_header(const Header& header);
 
 std::optional<Hash> read_hash(const Json& value) noexcept;
-// What state_getRuntimeVersion says.
+// Reads the result of state_getRuntimeVersion.
 std::optional<RuntimeVersion> read_rpc_version(const Json& value);
-// The value of System.AuthorizedUpgrade.
+// Reads the storage value System.AuthorizedUpgrade.
 std::optional<Authorization> read_authorization(ByteView value);
 
 struct LastUpgrade {
@@ -40,7 +41,8 @@ struct LastUpgrade {
 };
 std::optional<LastUpgrade> read_last_upgrade(ByteView value);
 
-// The value of ParachainSystem.UpgradeGoAhead; nothing: there is no signal, or it is not read.
+// Reads the storage value ParachainSystem.UpgradeGoAhead; empty if it has no signal or is
+// malformed.
 enum class GoAhead : std::uint8_t { abort, go };
 std::optional<GoAhead> read_go_ahead(ByteView value);
 

@@ -9,14 +9,14 @@
 namespace turnpike::substrate {
 namespace {
 
-// A hash that must be there.
+// The hash as a fact; a missing hash counts as unknown.
 Fact<Hash> needed(const Answered<std::optional<Hash>>& answer) {
   if (!answer.ok()) return {std::nullopt, std::string(text_of(answer.error()))};
   if (!*answer) return {std::nullopt, "the node has no such block"};
   return {**answer, {}};
 }
 
-// A value in storage, decoded by `read`; bytes that are not of its form say nothing.
+// A storage value, decoded by `read`. A value that cannot be decoded counts as unknown.
 template <class T, class Read>
 Fact<std::optional<T>> decoded(const Answered<std::optional<Bytes>>& answer, Read read) {
   if (!answer.ok()) return {std::nullopt, std::string(text_of(answer.error()))};
@@ -52,8 +52,8 @@ Fact<bool> is_canonical(Node& node, const EndpointFacts& facts, Age age) {
   return {*canonical.value == *facts.block.value, {}};
 }
 
-// The first block of the chain from which on the code has the hash that it has at `at`, by halving
-// what is between a block that has another one and `at`.
+// Finds the block where the code changed to the hash `wanted`, by bisection between `before`, which
+// has other code, and `at`, which has `wanted`.
 Fact<std::uint32_t> bisect(Node& node, std::uint32_t before, std::uint32_t at, const Hash& wanted) {
   std::uint32_t calls = 0;
   while (at - before > 1) {

@@ -1,7 +1,8 @@
-// Gathering: what the nodes of a chain say of one block, and of the way from one block to another.
-// Every fact is there, or is not with the reason; nothing is filled in. All waits are the call's.
+// Collects facts from the nodes of a chain: about one block, and about the change of the code
+// between two blocks. A fact that could not be read has a reason instead of a value; nothing is
+// guessed. All waits go through the call.
 //
-// Used by the fiber or Thread of one verification.
+// Used by the one fiber or Thread of a verification.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,8 @@ struct Fact {
   [[nodiscard]] bool is_known() const noexcept { return value.has_value(); }
 };
 
-// One endpoint's view of one block. Optionals inside of facts: there is no such value.
+// One endpoint's view of one block. An empty optional inside a known fact means that the node has
+// no such value.
 struct EndpointFacts {
   std::string endpoint_key;
   Fact<std::optional<Hash>> genesis = {};
@@ -35,25 +37,26 @@ struct EndpointFacts {
   Fact<Hash> block = {};
   Fact<Header> header = {};
   Fact<bool> is_canonical = {};
-  bool has_reorganised = false;  // the block was canonical, and is no more
+  bool has_reorganised = false;  // the block was canonical at first, and is no longer
   Fact<std::optional<Hash>> code_hash = {};
   Fact<RuntimeVersion> version = {};
   Fact<std::optional<Authorization>> authorization = {};
   Fact<std::optional<std::uint64_t>> time_ms = {};
 
-  // It said something of the block.
+  // Whether the endpoint knows its genesis and resolved the block.
   [[nodiscard]] bool has_answered() const noexcept {
     return genesis.is_known() && block.is_known();
   }
 };
 
-// Asks one endpoint all of it. `agreed`: the block that another endpoint resolved the ask to.
+// Asks one endpoint for all EndpointFacts. `agreed` is the block to which another endpoint resolved
+// `ask`, if any; then this endpoint is asked about the same block.
 EndpointFacts gather_block(Node& node, const BlockAsk& ask, std::optional<Hash> agreed);
-// Asks again whether the block is on the chain, since others may have replaced it meanwhile.
+// Asks again whether the block is canonical, since a reorganisation may have replaced it meanwhile.
 void look_again(Node& node, EndpointFacts& facts);
 
 struct ParachainFacts {
-  Fact<std::optional<Hash>> pending_code = {};  // of the value, with its length before it
+  Fact<std::optional<Hash>> pending_code = {};  // hash of the storage value: length, then code
   Fact<std::optional<Bytes>> go_ahead = {};
   Fact<std::optional<Hash>> relay_current = {};
   Fact<std::optional<Hash>> relay_future = {};
@@ -68,9 +71,10 @@ struct TransitionFacts {
   EndpointFacts from = {};
   Fact<std::uint32_t> applied_at = {};  // the block that replaced the code
   Fact<Header> applied_header = {};
-  Fact<std::optional<LastUpgrade>> last_upgrade = {};  // as of the block behind it
+  Fact<std::optional<LastUpgrade>> last_upgrade = {};  // as of the block after applied_at
 };
-// `at` is known with its code hash. `from` without anything said is its parent.
+// The header and code hash of `at` must be known. If `from` names no block, it is the parent of
+// `at`.
 TransitionFacts gather_transition(Node& node, const std::optional<BlockAsk>& from,
                                   const EndpointFacts& at);
 

@@ -16,7 +16,8 @@ std::array<std::uint8_t, 4> little_endian(std::uint32_t value) noexcept {
           static_cast<std::uint8_t>(value >> 16), static_cast<std::uint8_t>(value >> 24)};
 }
 
-// A map of the pallet Paras, whose keys are hashed by twox64 and follow it.
+// The key of a map entry in the pallet Paras, with the hasher Twox64Concat: the hash of the map
+// key, then the map key itself.
 std::string of_para(std::string_view item, std::uint32_t para_id) {
   const auto id = little_endian(para_id);
   return std::string(paras)

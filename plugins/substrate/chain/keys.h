@@ -1,5 +1,5 @@
-// Storage keys of Substrate's own pallets. Constants, but for those of one parachain or preimage.
-// Pure functions; any Thread.
+// Storage keys of Substrate's own pallets, in hex with 0x: constants, and functions for the keys of
+// a parachain or a preimage. Pure functions; any Thread may call them.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ inline constexpr std::string_view pending_validation_code =
 inline constexpr std::string_view upgrade_go_ahead =
     "0x45323df7cc47150b3930e2666b0aa313e8ba64f186df6005813fc8ddf1d30ea5";
 
-// Of a relay chain.
+// Keys in the storage of a relay chain.
 std::string current_code_hash(std::uint32_t para_id);
 std::string future_code_hash(std::uint32_t para_id);
 

@@ -11,7 +11,7 @@ namespace {
 constexpr std::int64_t ns_per_ms = 1'000'000;
 constexpr int attempts_max = 3;
 constexpr std::uint32_t backoff_ms = 200;
-constexpr std::size_t heavy_bytes = 64 * 1024;  // read away from the loop
+constexpr std::size_t heavy_bytes = 64 * 1024;  // longer answers are parsed on the blocking pool
 
 class TimedCall final : public Call {
  public:

@@ -1,8 +1,8 @@
-// Node: JSON-RPC with one endpoint of a chain, over the gateway's HTTP. What a node says is not
-// trusted: it is bounded in time and length, its id is checked, redirects are refused, and none of
-// its words reach a caller. Long answers are read away from the loop.
+// Node: JSON-RPC with one endpoint of a chain, over the gateway's HTTP. Nodes are not trusted:
+// their answers are limited in time and length, the id must match, redirects are refused, and error
+// texts of a node never reach a caller. Long answers are parsed on the blocking pool.
 //
-// Lives on the stack of one verification; used by its one fiber or Thread.
+// Owned by one verification and used by its one fiber or Thread.
 #pragma once
 
 #include <cstdint>
@@ -25,15 +25,15 @@
 namespace turnpike::substrate {
 
 enum class RpcTrouble : std::uint8_t {
-  discarded,  // the state or the block is not kept, or not known
+  discarded,  // the node does not know the block, or has discarded its state
   refused,    // the node answered with an error
-  malformed,  // its answer is not of the form
+  malformed,  // the answer does not have the expected form
   too_long,
   late,         // no answer in time
   unreachable,  // no connection, or it broke
   no_credential,
 };
-// A sentence for callers, without a word of the node's.
+// A sentence for callers. It contains no text from the node.
 std::string_view text_of(RpcTrouble trouble) noexcept;
 
 template <class T>
@@ -70,7 +70,7 @@ class Node {
   Answered<std::optional<Hash>> finalized_hash();
   Answered<Header> header(const Hash& block);
   Answered<RuntimeVersion> version(const Hash& block);
-  // Nothing in it: there is no value under the key.
+  // An empty optional means that there is no value under the key.
   Answered<std::optional<Hash>> storage_hash(std::string_view key, const Hash& block);
   Answered<std::optional<Bytes>> storage(std::string_view key, const Hash& block,
                                          std::uint64_t bytes_max = 4'096);
@@ -103,7 +103,7 @@ class Node {
   std::uint32_t calls_ = 0;
 };
 
-// Runs `work()` away from the loops; false: there is no room for it, or no memory.
+// Runs `work()` on the blocking pool. False if the pool or the memory is exhausted.
 template <class Work>
 bool run_away(Host& host, Work& work) {
   struct Away {

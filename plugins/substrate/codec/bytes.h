@@ -1,5 +1,5 @@
-// Bytes, 32-byte hashes and their texts: hex as nodes and callers write it, base64 as callers send
-// it. Plain values and pure functions; any Thread.
+// Bytes and 32-byte hashes, and their texts in hex and base64. Plain values and pure functions; any
+// Thread may use them.
 #pragma once
 
 #include <array>
@@ -16,14 +16,14 @@ using Bytes = std::vector<std::uint8_t>;
 using ByteView = std::span<const std::uint8_t>;
 using Hash = std::array<std::uint8_t, 32>;
 
-// With 0x, in lower case.
+// Lower-case hex with 0x.
 std::string hex_of(ByteView bytes);
 
-// With or without 0x, in any case; nothing when it is no hex of whole bytes.
+// Reads hex in any case, with or without 0x. Empty if the text is not hex of whole bytes.
 std::optional<Bytes> bytes_of_hex(std::string_view text);
 std::optional<Hash> hash_of_hex(std::string_view text);
 
-// The standard alphabet, with or without padding, without line ends.
+// Reads base64 of the standard alphabet, with or without padding, without line breaks.
 std::optional<Bytes> bytes_of_base64(std::string_view text);
 
 inline std::string_view text_of(ByteView bytes) noexcept {

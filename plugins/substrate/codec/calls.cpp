@@ -25,7 +25,7 @@ constexpr std::pair<CallKind, std::string_view> kind_names[] = {
     {CallKind::parachain_enact_authorized_upgrade, "parachain_enact_authorized_upgrade"},
 };
 
-// Calls of the pallet System by their index.
+// Calls of the pallet System by index.
 constexpr std::pair<std::uint8_t, CallKind> system_calls[] = {
     {0x02, CallKind::set_code},
     {0x03, CallKind::set_code_without_checks},
@@ -66,7 +66,7 @@ std::optional<DecodedCall> decode_as(CallKind kind, ByteView arguments) {
   return call;
 }
 
-// The retired calls of ParachainSystem, whose indexes differ from release to release.
+// The retired calls of ParachainSystem, whose indexes differ between releases.
 std::optional<DecodedCall> decode_parachain(std::uint8_t index, ByteView arguments) {
   const bool has_flag = arguments.size() == hash_bytes + 1 && arguments.back() <= 1;
   if ((index == 2 || index == 3) && (arguments.size() == hash_bytes || has_flag)) {

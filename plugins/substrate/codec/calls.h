@@ -1,6 +1,6 @@
-// Calls that upgrade a runtime, as bytes: decoding, encoding, hashes, and where their parts stand
-// inside of longer calls. Nothing is taken from metadata, so only the calls of this list are known.
-// Pure functions; any Thread.
+// The encoded calls that upgrade a runtime: decoding, encoding, hashes, and searching for them in
+// longer calls. Chain metadata is not used, so only the calls in CallKind are known. Pure
+// functions; any Thread may call them.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +24,10 @@ enum class CallKind : std::uint8_t {
   parachain_enact_authorized_upgrade,
 };
 std::string_view name_of(CallKind kind) noexcept;
-// `auto` and names that are not known: nothing.
+// Empty for unknown names.
 std::optional<CallKind> call_kind_of(std::string_view name) noexcept;
 
-// Which indexes the pallets have on a chain.
+// The indexes of the pallets on a chain.
 struct Pallets {
   std::uint8_t system = 0;
   std::uint8_t parachain_system = 1;
@@ -35,14 +35,14 @@ struct Pallets {
 
 struct DecodedCall {
   CallKind kind = CallKind::unknown;
-  std::optional<Hash> code_hash = std::nullopt;  // that it authorises, or of the code in it
+  std::optional<Hash> code_hash = std::nullopt;  // authorised by the call, or of the code in it
   std::optional<bool> check_version = std::nullopt;
-  std::uint64_t extra_bytes = 0;  // behind the call
+  std::uint64_t extra_bytes = 0;  // that follow the call
 };
 
 DecodedCall decode_call(ByteView call, const Pallets& pallets);
 
-// Whether the chain's own checks of the new version are left out.
+// Whether the call omits the chain's own checks of the new version.
 constexpr bool skips_checks(CallKind kind, std::optional<bool> check_version) noexcept {
   return kind == CallKind::set_code_without_checks ||
          kind == CallKind::authorize_upgrade_without_checks || check_version == false;
@@ -51,13 +51,14 @@ constexpr bool skips_checks(CallKind kind, std::optional<bool> check_version) no
 Hash set_code_call_hash(ByteView code, const Pallets& pallets);
 Hash authorize_upgrade_call_hash(const Hash& code_hash, const Pallets& pallets);
 
-// A call that carries `code_hash` or `code` (which may be absent), with its hash and its length.
+// A call with its hash and its length in bytes.
 struct KnownCall {
   CallKind kind = CallKind::unknown;
   std::optional<bool> check_version = std::nullopt;
   Hash call_hash{};
   std::uint64_t length = 0;
 };
+// The calls that authorise `code_hash` and, if `code` is given, the calls of System that carry it.
 std::vector<KnownCall> calls_with(const Hash& code_hash, std::optional<ByteView> code,
                                   const Pallets& pallets);
 
@@ -65,7 +66,8 @@ struct PatternMatch {
   std::string_view pattern;
   std::uint64_t offset = 0;
 };
-// Where `code_hash`, and the calls that authorise it, stand in `call`; at most 64 places.
+// The places in `call` of `code_hash`, of the calls that authorise it, and of the hash of the call
+// authorize_upgrade. At most 64.
 std::vector<PatternMatch> find_patterns(ByteView call, const Hash& code_hash,
                                         const Pallets& pallets);
 

@@ -27,7 +27,8 @@ CodeFormat format_of_magic(ByteView bytes) noexcept {
   return begins_with(bytes, pvm_magic) ? CodeFormat::pvm : CodeFormat::unknown;
 }
 
-// What the prefix says; for the one that says nothing of the kind, what is inside tells.
+// Sets the facts that follow from the blob's prefix, or from its magic number if it is not
+// compressed.
 void read_prefix(ByteView blob, CodeFacts& facts) {
   const bool is_prefixed =
       blob.size() > compressed_prefix.size() && begins_with(blob, compressed_prefix);

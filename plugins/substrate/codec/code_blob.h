@@ -1,6 +1,6 @@
-// Code blobs: what a runtime's code says of itself without being run. A blob is a prefix and one
-// zstd stream, or plain wasm or PolkaVM. All bytes may be hostile. Pure functions; any Thread, but
-// not a loop's: this takes time for each byte.
+// Code blobs: facts about a runtime's code that can be read without running it. A blob is a prefix
+// and one zstd stream, or plain wasm or PolkaVM code. All bytes may be hostile. Pure functions; any
+// Thread may call them, but long blobs must not be examined on an event loop.
 #pragma once
 
 #include <cstdint>
@@ -25,28 +25,29 @@ struct RuntimeVersion {
   bool operator==(const RuntimeVersion&) const = default;
 };
 
-// The value of the section `runtime_version`.
+// Reads the content of the section `runtime_version`.
 std::optional<RuntimeVersion> read_runtime_version(ByteView section);
 
 enum class CodeFormat : std::uint8_t { unknown, wasm, pvm };
 std::string_view name_of(CodeFormat format) noexcept;
 
-// Whether the code has a version that can be read without running it.
+// The state of the code's version section. `unread`: the code was not searched, because its format
+// is unknown or not supported, or because it cannot be decompressed.
 enum class VersionSection : std::uint8_t { present, missing, malformed, unread };
 
 struct CodeFacts {
   std::uint64_t size = 0;
-  Hash code_hash{};  // of the blob as it is: what chains authorise
+  Hash code_hash{};  // of the blob as given, which is the hash that chains authorise
   Hash sha256{};
   CodeFormat format = CodeFormat::unknown;
-  std::string format_problem = {};  // when the format is unknown
+  std::string format_problem = {};  // why the format is unknown
   bool is_compressed = false;
   std::string prefix = {};  // the first bytes, in hex
   std::string decompress_problem = {};
   std::optional<std::uint64_t> uncompressed_size = std::nullopt;
   std::optional<Hash> uncompressed_hash = std::nullopt;
   VersionSection version_section = VersionSection::unread;
-  std::string version_problem = {};  // why there is none
+  std::string version_problem = {};  // why there is no version
   std::optional<RuntimeVersion> version = std::nullopt;
 };
 

@@ -9,7 +9,8 @@ namespace turnpike::substrate {
 namespace {
 
 constexpr std::size_t piece_bytes = 128 * 1024;
-// A window that holds the longest code; longer ones are refused before memory is taken for them.
+// A window of 64 MiB, which holds the longest code. zstd refuses larger windows before it allocates
+// memory for them.
 constexpr int window_log_max = 26;
 
 }  // namespace
@@ -27,7 +28,7 @@ CodeStream::CodeStream(ByteView bytes, Kind kind, std::uint64_t bytes_max)
 
 CodeStream::~CodeStream() = default;
 
-// Makes bytes ready; false: there are no more, or something is wrong.
+// Fills ready_. False at the end or after a problem.
 bool CodeStream::refill() {
   if (!problem_.empty()) return false;
   if (kind_ == Kind::plain) {

@@ -1,8 +1,8 @@
-// CodeStream: the uncompressed bytes of a code blob, read once from front to back while they are
-// hashed. What is compressed is decompressed piece by piece, so a bomb costs no memory, and never
-// more than `bytes_max` bytes of work.
+// CodeStream: reads the uncompressed bytes of a code blob once from front to back and hashes them.
+// Compressed code is decompressed piece by piece and at most up to `bytes_max` bytes, so a
+// decompression bomb costs little memory and time.
 //
-// Looks into the blob, which outlives it. One Thread at a time.
+// The blob must outlive the stream. One Thread at a time.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ struct ZSTD_DCtx_s;
 
 namespace turnpike::substrate {
 
-// What the runtime's own decompression allows.
+// The limit of Substrate's own decompression of runtimes: 50 MiB.
 inline constexpr std::uint64_t uncompressed_bytes_max = 52'428'800;
 
 class CodeStream {
@@ -27,17 +27,18 @@ class CodeStream {
   CodeStream(const CodeStream&) = delete;
   CodeStream& operator=(const CodeStream&) = delete;
 
-  // Fills `into`; fewer bytes than it holds come at the end alone, or when something is wrong.
+  // Fills `into` and returns the number of bytes, which is smaller than `into` only at the end or
+  // after a problem.
   std::size_t read(std::span<std::uint8_t> into);
-  // Passes over as many bytes; false when there are fewer.
+  // Skips `count` bytes. False if fewer are left.
   bool skip(std::uint64_t count);
-  // Reads what is left, for its hash.
+  // Reads the rest, so that hash() covers the whole stream.
   void drain();
 
-  // Empty: nothing is wrong with what was read so far; a sentence otherwise.
+  // A sentence about what is wrong with the bytes read so far; empty if nothing is.
   [[nodiscard]] std::string_view problem() const noexcept { return problem_; }
-  [[nodiscard]] std::uint64_t size() const noexcept { return size_; }  // read so far
-  // Of all that was read. Once.
+  [[nodiscard]] std::uint64_t size() const noexcept { return size_; }  // decompressed so far
+  // BLAKE2-256 of all bytes decompressed so far. May be called once.
   [[nodiscard]] Hash hash() noexcept { return blake2_.finish(); }
 
  private:
@@ -50,7 +51,7 @@ class CodeStream {
   const Kind kind_;
   const std::uint64_t bytes_max_;
   ByteView input_;
-  ByteView ready_;  // of buffer_, or of the blob itself
+  ByteView ready_;  // bytes not yet read, in buffer_ or in the blob itself
   Bytes buffer_;
   std::unique_ptr<ZSTD_DCtx_s, Free> context_;
   bool is_frame_whole_ = false;

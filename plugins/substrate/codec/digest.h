@@ -1,6 +1,6 @@
-// The digests of Substrate: BLAKE2b with 32 bytes (blake2_256), SHA-256 and twox64, by libsodium
-// and xxHash. The streams take what is too long to be kept. One Thread at a time; the functions are
-// pure.
+// The digests that Substrate uses: BLAKE2b with 32 bytes (blake2_256), SHA-256 and twox64, from
+// libsodium and xxHash. The streams hash input that comes in pieces. A stream is used by one Thread
+// at a time; the functions are pure.
 #pragma once
 
 #include <initializer_list>
@@ -32,12 +32,12 @@ class Sha256Stream {
   crypto_hash_sha256_state state_;
 };
 
-// Of the parts, one after the other.
+// The digest of the concatenated parts.
 Hash blake2_256(std::initializer_list<ByteView> parts) noexcept;
 inline Hash blake2_256(ByteView bytes) noexcept { return blake2_256({bytes}); }
 Hash sha256(ByteView bytes) noexcept;
 
-// xxHash64 without a seed, in the order of bytes of storage keys.
+// xxHash64 with seed 0, in little-endian order as in storage keys.
 std::array<std::uint8_t, 8> twox64(ByteView bytes) noexcept;
 
 }  // namespace turnpike::substrate

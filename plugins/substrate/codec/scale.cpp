@@ -5,7 +5,8 @@
 namespace turnpike::substrate {
 namespace {
 
-// Well-formed UTF-8 without control characters: the names of runtimes are shown to people.
+// Whether `text` is well-formed UTF-8 without control characters. Names of runtimes are shown to
+// people.
 bool is_plain_utf8(std::string_view text) noexcept {
   for (std::size_t at = 0; at < text.size();) {
     const auto lead = static_cast<std::uint8_t>(text[at]);
@@ -87,7 +88,7 @@ std::optional<std::uint32_t> ScaleReader::compact() noexcept {
     return std::nullopt;
   }
   const std::uint8_t mode = rest_[0] & 3;
-  if (mode == 3) {  // the count of bytes that follow, less four, is in the upper bits
+  if (mode == 3) {  // the upper bits are the number of bytes that follow, minus four
     const auto lead = take(1);
     const auto value = (*lead)[0] == 3 ? u32() : std::nullopt;
     failed_ = failed_ || !value || *value < 1u << 30;

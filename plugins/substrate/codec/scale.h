@@ -1,6 +1,6 @@
-// SCALE, the encoding of Substrate: integers little-endian, lengths compact.
-// The reader takes bytes of anybody: it never reads past their end, and after the first thing that
-// is not there every answer is nothing. Plain values; one Thread at a time.
+// SCALE, the encoding of Substrate: integers are little-endian, lengths are compact. The bytes may
+// be hostile: the reader never reads past their end, and after the first error every result is
+// empty. The bytes must outlive the reader. One Thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +24,9 @@ class ScaleReader {
   std::optional<std::uint64_t> u64() noexcept;
   std::optional<bool> boolean() noexcept;
   std::optional<Hash> hash() noexcept;
-  // Up to 2^32 - 1, in the shortest form, as encoders write it.
+  // A compact integer up to 2^32 - 1. Refuses forms that are not the shortest.
   std::optional<std::uint32_t> compact() noexcept;
-  // A compact length and UTF-8 of at most `bytes_max` bytes.
+  // A compact length, then UTF-8 without control characters, at most `bytes_max` bytes.
   std::optional<std::string> text(std::size_t bytes_max);
 
  private:

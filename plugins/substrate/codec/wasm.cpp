@@ -18,7 +18,7 @@ struct Leb {
   std::uint32_t bytes = 0;
 };
 
-// An unsigned LEB128 of 32 bits: at most five bytes, of which the last has four bits.
+// An unsigned LEB128 of 32 bits: at most five bytes, of which the last holds four bits.
 std::optional<Leb> read_leb(CodeStream& stream) {
   Leb leb;
   for (; leb.bytes < 5;) {
@@ -34,7 +34,8 @@ std::optional<Leb> read_leb(CodeStream& stream) {
 
 constexpr std::string_view cut_short = "a section is longer than the module";
 
-// The rest of a custom section of `size` bytes. A sentence when something is wrong with it.
+// Reads the content of a custom section of `size` bytes. Returns a sentence about what is wrong
+// with it, or empty.
 std::string_view read_custom(CodeStream& stream, std::uint32_t size, WasmSections& found) {
   const auto name_size = read_leb(stream);
   if (!name_size || name_size->bytes > size || name_size->value > size - name_size->bytes) {

@@ -1,5 +1,6 @@
-// The custom sections of a wasm module that say what runtime it is, found without running or even
-// validating the code. Every length is checked against what holds it. One Thread at a time.
+// Finds the custom section of a wasm module that holds the runtime's version, without running or
+// validating the code. Every length is checked against the part that contains it. One Thread at a
+// time.
 #pragma once
 
 #include <optional>
@@ -10,11 +11,11 @@
 namespace turnpike::substrate {
 
 struct WasmSections {
-  std::string_view problem = {};  // empty: the module is well formed as far as its sections go
+  std::string_view problem = {};  // empty: the division into sections is well formed
   std::optional<Bytes> runtime_version = std::nullopt;
 };
 
-// Reads the module from its first byte; on a problem the rest is left in the stream.
+// Reads the module from its first byte. Stops at the first problem and leaves the rest in `stream`.
 WasmSections read_wasm_sections(CodeStream& stream);
 
 }  // namespace turnpike::substrate

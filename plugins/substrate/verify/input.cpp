@@ -54,7 +54,7 @@ class InputReader {
     }
   }
 
-  // An object member; null when it is absent or reported.
+  // The member `name` if it is an object. Null if it is absent, or of another type and reported.
   const Json* object_at(const char* name) {
     const Json* const member = member_of(body_, name);
     if (member == nullptr || member->is_object()) return member;
@@ -192,7 +192,7 @@ class InputReader {
       input_.code = long_hex(*object, "/code", "hex");
       return;
     }
-    // Sizes are judged before anything is decoded.
+    // Check the size before decoding.
     if (base64 != nullptr && base64->size() > (code_bytes_max + 2) / 3 * 4) {
       return report("/code/base64", too_long());
     }

@@ -1,6 +1,6 @@
-// Input: what a caller asks to have verified, read strictly from its JSON. No address is ever taken
-// from a caller: `chain` is a key of the operator's table. Plain values and pure functions; any
-// Thread, but not a loop's when there is code in it.
+// Input: a caller's request, read strictly from its JSON. A caller cannot give addresses of nodes:
+// `chain` is a key in the operator's table. Plain values and pure functions; any Thread may use
+// them, but long input must not be read on an event loop.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ enum class BlockTag : std::uint8_t { finalized, best };
 struct BlockAsk {
   std::optional<Hash> hash = std::nullopt;
   std::optional<std::uint64_t> number = std::nullopt;
-  std::optional<BlockTag> tag = std::nullopt;  // nothing at all is said: `finalized`
+  std::optional<BlockTag> tag = std::nullopt;  // `finalized` if no member is set
 
   [[nodiscard]] bool is_best() const noexcept { return tag == BlockTag::best; }
 };
@@ -50,7 +50,7 @@ struct Proposal {
   std::optional<Bytes> call = std::nullopt;
   std::optional<Hash> preimage_hash = std::nullopt;
   std::optional<std::uint32_t> preimage_length = std::nullopt;
-  std::optional<CallKind> kind = std::nullopt;  // nothing: any
+  std::optional<CallKind> kind = std::nullopt;  // empty: any
 };
 
 struct Input {
@@ -66,7 +66,7 @@ struct Input {
   int min_assurance = 0;
 };
 
-// What is wrong with it, with the JSON pointer of where.
+// What is wrong with the input, and where, as a JSON pointer.
 struct InputProblem {
   std::string location;
   std::string problem;

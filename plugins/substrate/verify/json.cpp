@@ -57,8 +57,8 @@ class BoundedSax final : public nlohmann::json_sax<Json> {
 
   const JsonBounds bounds_;
   Json root_;
-  std::vector<Json*> open_;  // from the root down
-  Json* member_ = nullptr;   // of the innermost object, named and not yet read
+  std::vector<Json*> open_;  // the containers that are open, from the root down
+  Json* member_ = nullptr;   // the place of the innermost object's next value
   std::size_t values_ = 0;
 };
 

@@ -1,5 +1,5 @@
-// JSON of callers and of nodes, read within bounds: depth, number of values, and no member twice.
-// Pure functions; any Thread.
+// Reads JSON from callers and nodes within limits of depth and number of values; duplicate members
+// are refused. Pure functions; any Thread may call them.
 #pragma once
 
 #include <optional>
@@ -18,13 +18,14 @@ struct JsonBounds {
   std::size_t values_max = 1'000;
 };
 
-// Nothing when it is no JSON or goes beyond the bounds.
+// Empty if the text is not JSON, exceeds the bounds or has a duplicate member.
 std::optional<Json> read_bounded_json(std::string_view text, const JsonBounds& bounds);
 
-// Text for a reply: bytes that are not UTF-8 become U+FFFD.
+// The text for a reply. Bytes that are not valid UTF-8 become U+FFFD.
 std::string dump(const OrderedJson& json);
 
-// A member of an object, or null when there is none, it is JSON's null or `object` is none.
+// The member of an object. A null pointer if there is no such member, it is JSON's null, or
+// `object` is not an object.
 const Json* member_of(const Json& object, std::string_view name) noexcept;
 const std::string* text_member(const Json& object, std::string_view name) noexcept;
 std::optional<std::uint64_t> natural_of(const Json& value) noexcept;

@@ -43,7 +43,7 @@ void check_size(const CodeFacts& code, std::uint64_t size_max, Report& report) {
   report.add(std::move(check));
 }
 
-// Numbers of another family that callers take for the code hash.
+// Recognizes other hashes that callers confuse with the code hash.
 std::string hash_hint(const Hash& given, const CodeFacts& code, const Report& report) {
   if (given == code.sha256) return "this is the SHA-256 of the blob, not its code hash";
   if (given == report.set_code_call) return "this is the hash of the call set_code";
@@ -110,7 +110,7 @@ void check_section(const CodeFacts& code, Report& report) {
   report.add(std::move(check));
 }
 
-// What the call's code hash is to be; nothing: there is nothing to compare it with.
+// Compares the call's code hash with `wanted`; empty if there is nothing to compare it with.
 void check_call_code(const std::optional<Hash>& wanted, Report& report) {
   const ProposalFacts& facts = *report.proposal;
   if (!wanted) {
@@ -164,7 +164,8 @@ void take_call(ByteView call, const std::optional<Hash>& wanted, const Pallets& 
   if (facts.is_wrapped && wanted) facts.matches = find_patterns(call, *wanted, pallets);
 }
 
-// The call of which only the hash is known, if it is one that can be made from what was given.
+// Only the hash of the call is known. Finds the known call with this hash, if it can be built from
+// the given code or code hash.
 void guess_call(const Input& input, const std::optional<Hash>& wanted, const Pallets& pallets,
                 ProposalFacts& facts) {
   facts.call_hash = *input.proposal->preimage_hash;
@@ -200,7 +201,8 @@ void check_call_hash(const Input& input, bool has_call, Report& report) {
   }
 }
 
-// Release pages print hashes of calls beside those of code, which can be made from the code hash.
+// Release pages show hashes of calls, too. This checks one without a proposal, by building the
+// known calls from the code or its hash.
 void check_lone_call_hash(const Input& input, const Pallets& pallets, Report& report) {
   const auto wanted = wanted_code_hash(input, report);
   if (!input.expected.call_hash || input.proposal || !wanted) return;

@@ -1,5 +1,5 @@
-// The checks that need no network: of code, and of the call of a proposal. Pure functions on a
-// Report; any Thread, but not a loop's when there is code.
+// The checks that need no network: of code, and of the call of a proposal. They change nothing but
+// the Report. Any Thread may call them, but long code must not be checked on an event loop.
 #pragma once
 
 #include <optional>
@@ -13,18 +13,20 @@ struct OfflineTerms {
   std::uint64_t code_size_max = 5'242'880;
 };
 
-// Adds the checks of `input.code`, and of what is expected of code.
+// Adds the checks of `input.code`, if there is any.
 void check_code(const Input& input, const OfflineTerms& terms, Report& report);
-// Those of a call. `call` is of the caller or of the chain; nothing: its hash alone is known.
+// Adds the checks of the proposal's call, which comes from the caller or from the chain. `call` is
+// empty if only its hash is known.
 void check_proposal(const Input& input, std::optional<ByteView> call, const OfflineTerms& terms,
                     Report& report);
-// What the version should be, where it is of `source`; nothing: it is not known.
+// Compares `version`, which comes from `source`, with what is expected. `version` is empty if it is
+// not known.
 void check_version(const Expected& expected, const std::optional<RuntimeVersion>& version,
                    Source source, Report& report);
-// What was expected and nothing looked at.
+// Adds an unknown check for each expectation that no other check has compared.
 void check_left_over(const Input& input, const OfflineTerms& terms, Report& report);
 
-// The hash that is to be the chain's: expected, or of the code that was given.
+// The code hash that the chain should have: the expected one, otherwise that of the given code.
 std::optional<Hash> wanted_code_hash(const Input& input, const Report& report);
 
 }  // namespace turnpike::substrate

@@ -133,7 +133,7 @@ class OnlineChecks {
     report_.add(std::move(check));
   }
 
-  // A node that is behind tells of the past as if it were now.
+  // A node that is not synchronized reports an old head as the current one.
   void check_head_age() {
     const bool is_of_now = !input_.at.hash && !input_.at.number;
     const auto& time = primary_.time_ms.value;
@@ -148,7 +148,8 @@ class OnlineChecks {
         std::to_string(age_ms / 1'000) + " s");
   }
 
-  // What the checks below depend on: whether the wanted code is on its way to the block.
+  // Finds out whether the wanted code is authorised or scheduled but not yet active at the block.
+  // Later checks depend on it.
   void find_state() {
     if (!primary_.code_hash.is_known() || !wanted_ || runs_wanted()) return;
     const Authorization* const authorized = authorization();
@@ -233,7 +234,7 @@ class OnlineChecks {
         hex_of(facts_.fetched->code_hash), shown_hash(code_hash()));
   }
 
-  // The version section of the code that the chain runs, where its bytes are known.
+  // The version section of the code that the chain runs; null if its bytes are not known.
   [[nodiscard]] const RuntimeVersion* section() const {
     if (facts_.fetched != nullptr && facts_.fetched->version) return &*facts_.fetched->version;
     const bool is_same = report_.code && code_hash() == report_.code->code_hash;
@@ -260,7 +261,7 @@ class OnlineChecks {
       auto& place = is_of_new ? report_.runtime : report_.previous_runtime;
       place = RuntimeFacts{*fact.value, Source::rpc};
     }
-    if (report_.code) return;  // whose version was looked at
+    if (report_.code) return;  // check_code() has compared its version
     std::optional<RuntimeVersion> version;
     if (is_of_new || !is_pending_) version = fact.value;
     if (input_.mode == VerifyMode::authorization && !runs_wanted()) version.reset();
@@ -294,7 +295,8 @@ class OnlineChecks {
       return add("auth.present", CheckStatus::skip, Weight::critical,
                  "nothing is authorised any more: the chain has the code already");
     }
-    // What is not authorised yet is no contradiction of a proposal to do so.
+    // Unless a hash was expected, a missing authorisation does not contradict the proposal: it may
+    // not be enacted yet. So the check is not critical.
     add("auth.present", CheckStatus::fail, is_expected ? Weight::critical : Weight::important,
         "no upgrade is authorised at this block");
     report_.next_steps.emplace_back(
@@ -326,7 +328,7 @@ class OnlineChecks {
     }
   }
 
-  // Whether can_set_code would let the new code pass.
+  // Whether the chain's can_set_code would accept the new code.
   void check_increase() {
     const bool is_asked = input_.mode == VerifyMode::authorization || is_pending_;
     if (!is_asked || runs_wanted() || !report_.code || !report_.code->version) return;
@@ -391,7 +393,7 @@ class OnlineChecks {
                  shown_hash(code_hash()), shown_hash(other.value.value_or(std::nullopt)));
     }
     do_agree_ = all_known;
-    // One that does not answer contradicts nobody; it only adds no assurance.
+    // An endpoint that does not answer is no contradiction, but adds no assurance.
     const bool needs_all = input_.min_assurance >= 4;
     add("sources.agree", all_known ? CheckStatus::pass : CheckStatus::unknown,
         all_known || needs_all ? Weight::critical : Weight::info,
@@ -441,7 +443,7 @@ class OnlineChecks {
                  is_other ? "the code changed, to another one" : "the code changed",
                  was, shown_hash(code_hash()));
     }
-    // Nothing happened in between, so that there was a transition cannot be said.
+    // The code is the same at both blocks, so there is no transition to verify.
     const bool is_early = runs_wanted();
     add(id, is_pending_ || is_early ? CheckStatus::unknown : CheckStatus::fail, Weight::critical,
         is_early      ? "the chain had the code at `from` already: look for it earlier"
@@ -556,7 +558,7 @@ bool needs_code(const Input& input, const Report& report, const EndpointFacts& p
   const auto wanted = wanted_code_hash(input, report);
   const bool is_same = wanted && *primary.code_hash.value == *wanted;
   if (is_same || input.mode == VerifyMode::authorization) return false;
-  // Another compression of the same code has another hash.
+  // The chain may have another compression of the same code, which only the bytes can show.
   return input.expected.uncompressed_code_hash.has_value() ||
          (report.code && report.code->uncompressed_hash.has_value());
 }

@@ -1,5 +1,5 @@
-// The checks of what nodes said: of a block, its code, its authorisation, its way there. Pure
-// functions on a Report; any Thread.
+// The checks of the facts from nodes: of a block, its code, its authorisation, and the change of
+// the code. They change nothing but the Report; any Thread may call them.
 #pragma once
 
 #include <optional>
@@ -11,20 +11,20 @@
 
 namespace turnpike::substrate {
 
-// All that was gathered; the first endpoint is the one that the others are compared with.
+// All facts from nodes. The first endpoint is the primary, with which the others are compared.
 struct OnlineFacts {
-  std::vector<EndpointFacts> endpoints = {};  // those that were asked, the first has answered
+  std::vector<EndpointFacts> endpoints = {};  // all that were asked; the first has answered
   std::optional<ParachainFacts> parachain = std::nullopt;
   std::optional<TransitionFacts> transition = std::nullopt;
-  // The code at the block as it was fetched; null: it was not.
+  // The code that was fetched at the block; null if it was not.
   const CodeFacts* fetched = nullptr;
-  std::string fetch_problem = {};  // why it could not be
+  std::string fetch_problem = {};  // why it could not be fetched
 };
 
 void check_online(const Input& input, const ChainSettings& chain, const OnlineFacts& facts,
                   Report& report);
 
-// Whether the code itself must be fetched to answer.
+// Whether the checks need the code itself.
 bool needs_code(const Input& input, const Report& report, const EndpointFacts& primary);
 
 }  // namespace turnpike::substrate

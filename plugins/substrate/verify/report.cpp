@@ -140,7 +140,7 @@ bool any_check(const Report& report, CheckStatus status, Weight weight) noexcept
   });
 }
 
-// The rule of the chain itself, which has a verdict of its own.
+// The check of the chain's own rule. Its failure means `rejected` instead of `mismatch`.
 constexpr std::string_view increases = "version.increases";
 
 std::string what_of(const Report& report) {

@@ -1,5 +1,5 @@
-// Report: what was checked and what came of it. Checks are facts; the verdict follows from them by
-// fixed rules, and nothing is inferred from what is not known. Values; one Thread at a time.
+// Report: the checks and their results. The verdict follows from them by fixed rules, and nothing
+// is inferred from unknown facts. Values; one Thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ enum class Verdict : std::uint8_t {
 };
 std::string_view name_of(Verdict verdict) noexcept;
 
-// Where the facts of a check are from.
+// Where the facts of a check come from.
 enum class Source : std::uint8_t { input, blob, call, rpc };
 
 struct Check {
@@ -40,7 +40,7 @@ struct Check {
   std::string actual = {};
 };
 
-// Texts for `expected` and `actual`.
+// Texts for Check::expected and Check::actual.
 std::string shown(const Hash& hash);
 inline std::string shown(const std::string& text) { return text; }
 inline std::string shown(std::uint32_t number) { return std::to_string(number); }
@@ -74,7 +74,7 @@ struct ProposalFacts {
   std::vector<PatternMatch> matches = {};
 };
 
-// One answer of a node, by digests: what was asked, and what it said.
+// One answer of a node: digests of the request's parameters and of the result.
 struct Evidence {
   std::string method;
   Hash params_digest{};
@@ -117,13 +117,13 @@ struct Report {
   std::vector<Evidence> evidence = {};
   std::vector<std::string> next_steps = {};
 
-  // What the checks alone do not say.
+  // Input to the verdict that is not in the checks.
   bool is_refused_by_chain = false;
   bool is_pending = false;
   bool is_content_equal = false;
 
   void add(Check check) { checks.push_back(std::move(check)); }
-  // A check that compares what was expected with what is; `actual` unknown: the check is, too.
+  // Adds a check that compares `actual` with `expected`. It is unknown if `actual` is empty.
   template <class T>
   bool compare(std::string id, Weight severity, Source source, const T& expected,
                const std::optional<T>& actual, std::string detail, std::string when_unknown) {
@@ -141,12 +141,12 @@ struct Report {
 
 [[nodiscard]] Verdict verdict_of(const Report& report) noexcept;
 
-// The reply of the operation: structured content of schema
+// The reply of the operation: JSON of the schema version
 // "service.substrate.runtime_upgrade.verify.v1".
 std::string render(const Report& report);
 
-// The same for readers of text alone, of such a reply: its summary, and a line for each check that
-// failed or warns. Empty when it is none.
+// The text of such a reply for clients that read only text: its summary, and a line for each check
+// that failed or warns. Empty if `reply` is not such a reply.
 std::string text_of_reply(std::string_view reply);
 
 // "2026-11-26T12:00:00.000Z"

@@ -1,7 +1,7 @@
-// The gateway's codes that a lane may use in Refusal::code, beside its own (LaneTraits::codes),
-// each with its HTTP status and the case it is for. The gateway accepts each of its codes in a
-// refusal; listed are those that a lane has a reason to use. An unknown code is a fault of the
-// plugin. Constants; safe on any Thread.
+// The gateway's codes for Refusal::code, each with its HTTP status and the case that it is for. A
+// lane may also use its own codes (LaneTraits::codes). The gateway accepts any of its codes in a
+// refusal; this list has those that a lane has a reason to use. An unknown code is a fault of the
+// plugin. Constants; any Thread may read them.
 //
 // Helpers are compiled into the plugin that uses them (see mistakes.h).
 #pragma once
@@ -17,7 +17,7 @@ struct RefusalCode {
 };
 
 inline constexpr RefusalCode refusal_codes[] = {
-    // From admit(): the request of the caller is wrong.
+    // From admit(): the caller's request is wrong.
     {"request.malformed", 400, "a header or a field of the lane's own is not in its form"},
     {"auth.credential_required", 401, "a credential that the lane needs is missing"},
     {"auth.credential_invalid", 401, "the credential is none, was revoked or has ended"},
@@ -35,7 +35,7 @@ inline constexpr RefusalCode refusal_codes[] = {
     // From admit() and NotCharged: the lane failed. Nothing was charged.
     {"billing.ledger_unavailable", 503, "what the lane keeps its books in cannot be reached"},
     {"gateway.overloaded", 503, "the lane has no room: set retry_after_seconds"},
-    // From Unknown, which takes no other code but the lane's own codes of
+    // From Unknown. It takes no other code, except the lane's own codes with the role
     // CodeRole::outcome_unknown.
     {"billing.settlement_unknown", 503, "what is charged by the gateway's books or the lane's"},
 };
