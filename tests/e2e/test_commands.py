@@ -136,7 +136,7 @@ class FinalStates(unittest.TestCase):
         balance = f"/v1/billing-accounts/{account}/credit-balance"
         self.assertEqual(self.gateway.get(balance, key=key).error_code(), "account.suspended")
         self.gateway.run("account", "resume", "--id", account)
-        self.gateway.stop()  # a running loop takes up to a second to see it, a start sees it at once
+        self.gateway.stop()  # a running loop needs up to a second to see it
         self.gateway.start()
         self.assertEqual(self.gateway.balance(account, key), 1_005)
 
