@@ -99,7 +99,7 @@ class InABrowser(unittest.TestCase):
 
         self.assertEqual(query_of(seen["denied"])["error"], "access_denied")
         code = query_of(seen["approved"])["code"]
-        self.assertEqual(program.exchange(code, verifiers[1][0]).status, 400)  # the grant has ended by then
+        self.assertEqual(program.exchange(code, verifiers[1][0]).status, 400)  # the grant has ended
         self.assertEqual((seen["grantsBefore"], seen["grantsLeft"]), (1, 0))
         self.assertIn("code", query_of(seen["approvedWithoutScript"]))  # O28
         self.assertIn("fresh proof", seen["consentNeedsProof"])

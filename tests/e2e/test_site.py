@@ -247,7 +247,7 @@ class Site(unittest.TestCase):
         self.assertEqual(checked.returncode, 1)
         found = re.findall(r"sources\.md:(\d+): the link `(\S+)` leads nowhere", checked.stderr)
         self.assertEqual(found, [("9", "/products/gone"), ("11", "/discovery/sources/gone.md")])
-        self.gateway.run("reload")  # a reload ignores these links, because providers change independently of pages
+        self.gateway.run("reload")  # providers change independently of pages
         page.write_text("---\ntitle: Sources\ndescription: Some.\n---\n# Sources\n")
         self.gateway.run("check")
 
