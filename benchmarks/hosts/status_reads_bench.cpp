@@ -1,6 +1,7 @@
-// Reads of the status against /healthz, over real sockets: one loop of the gateway's, and a client
-// Thread with 32 connections, which sends a request on each and takes all the replies. The board
-// has two providers and 90 days of history. The ratios at the end are of the best of five runs.
+// Reads of the status compared with /healthz, over real sockets: one loop of the gateway, and a
+// client Thread with 32 connections that sends a request on each and reads all the replies. The
+// board has two providers and 90 days of history. The ratios at the end are of the best of five
+// runs.
 #include <benchmark/benchmark.h>
 
 #include <arpa/inet.h>
@@ -54,7 +55,7 @@ std::shared_ptr<const registry::Program> two_providers() {
   return *compiled;
 }
 
-// A round each day: a segment each, the most that a document shows.
+// One round per day makes one segment per day, the most that a document shows.
 std::shared_ptr<const status::Board> board_of_90_days() {
   support::StatusStory story(two_providers());
   for (int day = 0; day < 90; ++day) {
@@ -153,7 +154,7 @@ class Client {
     for (const int one : sockets_) ::close(one);
   }
 
-  // All replies to a request have one length: it is found out by the first.
+  // All replies to a request have the same length, which the first one shows.
   void ask(const std::string& path) {
     request_ = "GET " + path + " HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
     reply_bytes_ = 0;
@@ -219,7 +220,7 @@ BENCHMARK(Read_status)->UseRealTime()->MinTime(0.5)->Repetitions(5);
 BENCHMARK(Read_gateway)->UseRealTime()->MinTime(0.5)->Repetitions(5);
 BENCHMARK(Read_badge)->UseRealTime()->MinTime(0.5)->Repetitions(5);
 
-// The usual lines, and at the end each one against the baseline.
+// Prints the usual lines, and at the end the ratio of each to the baseline.
 class Ratios final : public benchmark::ConsoleReporter {
  public:
   Ratios() : ConsoleReporter(OO_None) {}
