@@ -25,7 +25,7 @@ from people import Browser, Passkey  # noqa: E402
 ROUNDS = int(os.environ.get("ROUNDS", "30"))
 FACTS = int(os.environ.get("FACTS", "100000"))
 DAY_MS = 86_400_000
-STREAM = 900_000  # the stream of no committer
+STREAM = 900_000  # a stream that no committer uses
 
 
 def facts(account, keys):

@@ -42,8 +42,7 @@ def h2load(connections, url, headers, seconds):
 
 def write_script(path, headers):
     """Writes a wrk script that sends prepared requests in turn, one for each (name, value) header.
-    All sides are driven by such a script, because a script costs the generator more than none does.
-    """
+    All sides are driven by such a script, because a script costs the generator time."""
     listed = ",".join(f'{{["{name}"] = "{value}"}}' for name, value in headers)
     path.write_text(
         f"local headers = {{{listed}}}\nlocal requests = {{}}\nlocal at = 0\n"

@@ -118,7 +118,7 @@ class Books {
     return fact;
   }
 
-  // Each batch has one call of every account, all with one key and one operation per account.
+  // Each batch has one call of every account, all with the same key and operation.
   void fill_busy() {
     std::vector<std::string> accounts;
     std::vector<LeaseRequest> requests;

@@ -217,7 +217,7 @@ await open(owner, "/account");
 await press(owner, "Remove Laptop");
 seen.lastCredential = await owner.page.locator("main .alert").textContent();
 
-// ---- a passkey without user verification, and one that was deleted here
+// ---- a passkey without user verification
 await press(owner, "Sign out").catch(() => undefined);
 await open(owner, "/login");
 await owner.client.send("WebAuthn.setUserVerified",

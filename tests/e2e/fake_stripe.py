@@ -154,8 +154,7 @@ class FakeStripe:
                              api_version=version, enabled_events=list(types))
 
     def fault(self, route, kind, times=1):
-        """Adds a fault to the next calls of a route such as "POST
-        /v1/payment_intents/{id}/confirm"."""
+        """Adds a fault to the next calls of `route` ("POST /v1/payment_intents/{id}/confirm")."""
         with self.lock:
             made = [Fault(kind) for _ in range(times)]
             self.faults.setdefault(route, []).extend(made)

@@ -34,8 +34,7 @@ upstreams:
 
 
 class Reply:
-    """One HTTP reply, read to its end. `complete` is false if the connection broke before the end.
-    """
+    """One HTTP reply, read to its end. `complete` is false if the connection broke off earlier."""
 
     def __init__(self, status, headers, body, complete=True):
         self.status = status

@@ -128,8 +128,7 @@ class Liar:
 
         class Server(http.server.ThreadingHTTPServer):
             def handle_error(self, *_):
-                """Ignored: the gateway closes connections in the middle of replies that are too
-                long."""
+                """Ignored: the gateway closes connections in the middle of overlong replies."""
         self.server = Server(("127.0.0.1", 0), Answers)
         self.server.daemon_threads = True
         threading.Thread(target=self.server.serve_forever, daemon=True).start()

@@ -73,8 +73,7 @@ class Inspection:
 
     def __init__(self, url, method, *words, era="legacy", key=None):
         parts.require_packages(PARTS)
-        # With a home of its own: otherwise it would read and store settings and secrets in the
-        # user's.
+        # With its own home: it would otherwise read and store settings and secrets in the user's.
         with tempfile.TemporaryDirectory(prefix="turnpike-inspector-") as home:
             done = subprocess.run(
                 [NODE, PACKAGES / "@modelcontextprotocol/inspector/clients/launcher/build/index.js",

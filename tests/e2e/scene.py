@@ -43,7 +43,7 @@ class Scene:
         return self.gateway.get(BASE + "/daos", key=key).headers["x-request-id"]
 
     def make_notifications(self):
-        """One endpoint whose host name does not resolve, and one that is disabled."""
+        """Makes one endpoint whose host name does not resolve, and one that is disabled."""
         session = self.gateway.run_json("session", "create", "--person", "ada")["token"]
         path = f"/v1/billing-accounts/{self.account}/notification-endpoints"
         for body in ({"url": "https://hooks.invalid/turnpike", "description": "web shop"},
@@ -54,8 +54,8 @@ class Scene:
             assert reply.status == 201, reply.body
 
     def make_purchases(self):
-        """One purchase that is credited and one that waits for its payment; returns their ids,
-        newest first."""
+        """Makes one purchase that is credited and one that waits for its payment. Returns their
+        ids, newest first."""
         session = self.gateway.run_json("session", "create", "--person", "ada")["token"]
         path = f"/v1/billing-accounts/{self.account}"
         (offer,) = self.gateway.get(path + "/purchase-offers", key=session).json()

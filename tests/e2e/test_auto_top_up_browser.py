@@ -47,8 +47,7 @@ class InABrowser(unittest.TestCase):
             self.assertEqual(reply.status, 200, reply.body)
 
     def break_card(self, person):
-        """Makes the next charge require the person, and voids the Credits so that a charge is due.
-        """
+        """Makes the next charge require the person, and voids the Credits so that one is due."""
         for method in self.stripe.of("payment_method"):
             self.stripe.require_3ds(method["id"])
         allocations = self.gateway.run_json("allocation", "list", "--account", person["account"])

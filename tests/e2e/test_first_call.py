@@ -1,5 +1,4 @@
-"""The main job on real input: priced govdata operations over HTTP, with charges and real answers.
-"""
+"""The main job on real input: priced govdata operations over HTTP, charged, with real answers."""
 
 import json
 import subprocess

@@ -487,8 +487,7 @@ class TestGovernor(Polling):
         self.assertEqual(self.value("SELECT count(*) FROM vote"), 42)
 
     def votes_with_quorum(self, node, time_of=lambda block: block):
-        """Five votes that end at block 2000. `time_of`: what the contract's clock shows at a block.
-        """
+        """Five votes that end at block 2000. `time_of`: the contract's clock at a block."""
         ballots = {11: [(1, 150), (0, 20)], 12: [(1, 40), (0, 10)], 13: [(1, 60), (0, 80), (2, 50)],
                    14: [(0, 20), (1, 150)], 15: []}
         for proposal, votes in ballots.items():

@@ -1,4 +1,4 @@
-"""Governance data from a real service on loopback, through a gateway, with the charges: `mode:
+"""Governance data from a real service on loopback, through a gateway, with the charges. `mode:
 proxy` passes requests on, and `proxy_v2` translates them for version 2."""
 
 import json

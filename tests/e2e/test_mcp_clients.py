@@ -48,8 +48,7 @@ CLIENTS = [(1, "legacy", LEGACY), (2, "legacy", LEGACY), (2, "auto", MODERN),
 
 
 def with_each_client(test):
-    """Runs the test with a client of each kind in turn, and passes the version that it must speak.
-    """
+    """Runs the test with a client of each kind, and passes the version that it must speak."""
 
     @functools.wraps(test)
     def run(self):

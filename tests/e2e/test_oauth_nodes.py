@@ -54,8 +54,7 @@ class OauthOnNodes(unittest.TestCase):
             client.id = self.clients[0].id
 
     def race(self, work):
-        """Several threads for each node call `work` with the node's number, all at the same time.
-        """
+        """Several threads for each node call `work` with the node's number, all at once."""
         answers = []
         gate = threading.Barrier(len(self.nodes) * RACERS_OF_NODE)
 

@@ -389,8 +389,7 @@ class ByALiar(unittest.TestCase):
         other = self.begin("honest")[0]
         state = query["state"]
         before = len(self.liar.forms)
-        # States of another browser, of another provider, changed, and made up; then no cookie at
-        # all.
+        # States of another browser, of another provider, changed, and made up; then no cookie.
         self.refuse(self.callback(other, "honest", state), other, 400, "auth.ceremony_ended")
         self.refuse(self.callback(person, "other", state), person, 400, "auth.ceremony_ended")
         for changed in (state[:-1] + ("A" if state[-1] != "A" else "B"), "p" + state[1:], "", "x"):

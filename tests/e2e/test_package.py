@@ -114,8 +114,7 @@ class Package(unittest.TestCase):
             self.assertIn(name, result.stderr)
 
     def test_a_registry_that_no_plugin_could_read_blames_the_plugins(self):
-        """The keys of lanes are not reported as unknown if no plugin could be loaded to claim them.
-        """
+        """The keys of lanes are not reported as unknown if no plugin could claim them."""
         registry = new_registry(self, REGISTRY + "x402: {enabled: false}\n")
         plugins = new_directory(self)
         plugins.chmod(0o755)

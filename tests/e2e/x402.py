@@ -131,8 +131,9 @@ class Facilitator(Part):
 
 
 class Payer(Part):
-    """The official client with a key of its own. `wallet`: a contract that the key pays for.
-    `most`: the limit for one payment, such as "$5"; the default is the client's own limit."""
+    """The official client with a key of its own. `wallet`: a contract wallet for which the key
+    signs. `most`: the limit for one payment, such as "$5"; the default is the client's own limit.
+    """
 
     def __init__(self, *, key=None, wallet=None, most=""):
         self.key = key or "0x" + secrets.token_hex(32)
