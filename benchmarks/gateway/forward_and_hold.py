@@ -156,7 +156,7 @@ class Side:
         return statistics.median(self.rates)
 
     def ratio_to(self, other):
-        """The median of ratios within a round, because the machine's speed varies between rounds."""
+        """The median of ratios within a round: the machine's speed varies between rounds."""
         return statistics.median(mine / its for mine, its in zip(self.rates, other.rates))
 
     def profile(self):
