@@ -1,4 +1,4 @@
-// What the public reads and the skin of a call cost: a page from memory and one made anew, the
+// What public reads and the envelope of a call cost: a page from memory and one built anew, the
 // documents that grow with the program, and an error envelope with its headers.
 #include <benchmark/benchmark.h>
 

@@ -1,6 +1,6 @@
-// What the benchmarks of a call share beside its program: the request, the upstream that answers it
-// at once with 1 kB, an unpaid lane, and the host that both get. Stateless but for the host's
-// clock: any Thread.
+// Shared by the benchmarks of a call, besides its program: the request, an upstream that answers at
+// once with 1 kB, an unpaid lane, and the host for both. Stateless except for the host's clock; any
+// Thread may use them.
 #pragma once
 
 #include <cstdlib>
@@ -19,7 +19,7 @@ namespace turnpike::exchange {
 inline constexpr std::string_view bench_query =
     "dao_id=sample-dao&limit=50&hours=24&types=proposal";
 
-// Headers as a client library sends them.
+// Headers that a client library sends.
 inline constexpr HeaderField bench_headers[] = {{"Host", "127.0.0.1:8402"},
                                                 {"User-Agent", "bench/1.0"},
                                                 {"Accept", "application/json"},
@@ -50,7 +50,7 @@ class InstantProvider final : public Provider {
   }
 };
 
-// Has a header of its own and admits everybody.
+// A lane with a header of its own that admits every call.
 class OpenLane final : public Lane {
  public:
   static constexpr HeaderField credential{"X-Bench-Lane", "1"};
@@ -80,7 +80,7 @@ class OpenLane final : public Lane {
   };
 };
 
-// Has a clock and nothing else.
+// A host with only a clock.
 class BenchHost final : public Host {
  public:
   Report& report() noexcept override { std::abort(); }

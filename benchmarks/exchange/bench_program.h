@@ -1,4 +1,4 @@
-// The program that a call is measured on: 64 routes of one provider. Used by benchmarks alone.
+// The program for measuring a call: 64 routes of one provider. Only benchmarks use it.
 #pragma once
 
 #include <memory>

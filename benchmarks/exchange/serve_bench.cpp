@@ -1,5 +1,5 @@
-// What serve() costs of itself: a call with an instant upstream, an instant ledger and a writer
-// that drops everything, unpaid and paid, then line by line. `allocs`: allocations per iteration.
+// What serve() itself costs: a call with an instant upstream, an instant ledger and a writer that
+// drops everything, unpaid and paid, and then line by line. `allocs`: allocations per iteration.
 #include <memory>
 #include <string>
 #include <vector>
@@ -79,7 +79,7 @@ class DroppingWriter final : public ReplyWriter {
   std::uint64_t refusals = 0;
 };
 
-// Everything around serve(), once.
+// Everything around serve(), made once.
 struct Gateway {
   Gateway() {
     const ProviderSlot providers[] = {{"instant", &provider, &host}};
@@ -130,10 +130,10 @@ Gateway& gateway() {
   return the_gateway;
 }
 
-// Runs `step` in the loop of `state` and reports its allocations.
+// Runs `step` in the benchmark loop of `state` and reports its allocations.
 template <class Step>
 void measure(benchmark::State& state, Step step) {
-  step();  // buffers of the first call
+  step();  // makes the buffers of the first call
   const std::uint64_t before = allocations_so_far();
   for (auto _ : state) step();
   state.counters["allocs"] = benchmark::Counter(static_cast<double>(allocations_so_far() - before),
@@ -196,7 +196,7 @@ void Line_match(benchmark::State& state) {
 }
 BENCHMARK(Line_match);
 
-// A lookup that is a copy of a shared pointer: what serve() pays around the Authenticator.
+// The lookup copies a shared pointer: this is what serve() pays around the Authenticator.
 void Line_authenticate(benchmark::State& state) {
   measure(state,
           [] { benchmark::DoNotOptimize(gateway().authenticator.authenticate("token", {})); });

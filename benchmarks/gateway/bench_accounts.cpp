@@ -1,6 +1,7 @@
-// bench_accounts COUNT CREDITS CONFIG [--set SETTING]...: creates accounts with Credits and one key
-// each in the configured database, before the gateway starts, and prints the keys' secrets. What
-// `turnpike account create`, `grant` and `key create` do, without three processes for each.
+// bench_accounts COUNT CREDITS CONFIG [--set SETTING]...: creates accounts in the configured
+// database before the gateway starts, each with Credits and one key, and prints the keys' secrets.
+// It does what `turnpike account create`, `grant` and `key create` do, without three processes for
+// each account.
 #include <cstdlib>
 #include <iostream>
 #include <string>
@@ -17,7 +18,7 @@ namespace {
 
 constexpr std::int64_t year_ms = 365ll * 24 * 60 * 60 * 1000;
 
-// One account's secret; throws base::Error.
+// Makes one account and returns its key's secret; throws base::Error.
 std::string make_caller(const Config& config, storage::Node& node, std::int64_t now_ms,
                         Random& random, ledger::Credits credits) {
   const auto account = identity::Accounts(node.accounts(), {}).create("bench");

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What the dashboard's pages take at an account with 100,000 calls of 30 days, on both engines.
+"""Measures the dashboard's pages for an account with 100,000 calls in 30 days, on both engines.
 
-The facts are put into the database directly, 10 operations and 5 keys, every twentieth failed, each
-named by its caller; a gateway indexes them and serves the pages on one connection. Printed are the
-median, the fastest and the slowest tenth in ms of ROUNDS (30) loads of each page, and their ratio
-to the sign-in page, which asks no store, in the same run.
+The facts are written to the database directly: 10 operations and 5 keys, every twentieth call
+failed, each call with an id from its caller. A gateway indexes them and serves the pages on one
+connection. Printed are the median, the fastest and the slowest tenth in ms of ROUNDS (30) loads of
+each page, and the ratio to the sign-in page, which reads no store, in the same run.
 """
 
 import http.client
@@ -25,7 +25,7 @@ from people import Browser, Passkey  # noqa: E402
 ROUNDS = int(os.environ.get("ROUNDS", "30"))
 FACTS = int(os.environ.get("FACTS", "100000"))
 DAY_MS = 86_400_000
-STREAM = 900_000  # no committer's
+STREAM = 900_000  # a stream that no committer uses
 
 
 def facts(account, keys):
@@ -56,7 +56,7 @@ def fill_postgres(url, rows):
 
 
 def times_of(browser, path):
-    """Of whole loads, on one connection, in ms."""
+    """Times of whole loads on one connection, in ms, sorted."""
     connection = http.client.HTTPConnection(*browser.gateway.addresses["web"], timeout=60)
     headers = {"Host": browser.origin.removeprefix("http://"),
                "Cookie": "; ".join(f"{name}={value}" for name, value in browser.cookies.items())}
@@ -69,7 +69,7 @@ def times_of(browser, path):
         times.append((time.perf_counter() - began) * 1000)
         assert reply.status == 200, (path, reply.status, body[-500:])
     connection.close()
-    return sorted(times[3:])  # the first ones warm up
+    return sorted(times[3:])  # the first loads warm up
 
 
 def measure(engine, postgres):
@@ -98,7 +98,7 @@ def measure(engine, postgres):
         assert browser.send("GET", base).status == 200
         print(f"{engine}: the first page, which indexes what is new: "
               f"{(time.perf_counter() - began) * 1000:.0f} ms")
-        # In the same state as any other browser.
+        # The baseline, in a browser that is not signed in.
         login = statistics.median(times_of(Browser(gateway), "/login"))
         for name, path in (
                 ("overview", ""), ("calls", "/calls"), ("failed calls", "/calls?outcome=released"),

@@ -1,5 +1,5 @@
-"""What drives a side of a comparison, and what is counted meanwhile: requests by wrk or h2load, CPU
-by kind of thread, system calls by perf.
+"""Drives a side of a comparison and counts meanwhile: requests with wrk or h2load, CPU by kind of
+thread, system calls with perf.
 """
 
 import collections
@@ -41,8 +41,8 @@ def h2load(connections, url, headers, seconds):
 
 
 def write_script(path, headers):
-    """A wrk script that sends prepared requests in turn, one with each of the (name, value). All
-    sides are driven by one like it, since a script costs its generator what it does not give."""
+    """Writes a wrk script that sends prepared requests in turn, one for each (name, value) header.
+    All sides are driven by such a script, because a script costs the generator time."""
     listed = ",".join(f'{{["{name}"] = "{value}"}}' for name, value in headers)
     path.write_text(
         f"local headers = {{{listed}}}\nlocal requests = {{}}\nlocal at = 0\n"
@@ -58,13 +58,14 @@ def children(process):
 
 
 def cpu_us(pids, name=None):
-    """What each kind of thread of these processes has used, or all of them together."""
+    """CPU time in us that each kind of thread of these processes has used, or under `name` all
+    together."""
     ticks = collections.Counter()
     for pid in pids:
         for stat in pathlib.Path(f"/proc/{pid}").glob("task/*/stat"):
             try:
                 thread, _, fields = stat.read_text().partition("(")[2].rpartition(") ")
-            except OSError:  # it has ended
+            except OSError:  # the thread has ended
                 continue
             user, system = fields.split()[11:13]
             ticks[name or thread.rstrip("-0123456789")] += int(user) + int(system)
@@ -77,8 +78,9 @@ class NoCounts(Exception):
 
 
 def system_calls(pids, drive):
-    """How many of each kind a request takes, while `drive` (which returns a Load) has the processes
-    work. Counted by the kernel, which costs them little; nothing of its own is counted."""
+    """How many calls of each kind a request takes, while `drive` (which returns a Load) puts the
+    processes to work. The kernel counts, which costs the processes little; its own work is not
+    counted."""
     words = ["perf", "stat", "-x;", "-D", "-1", "-e", "raw_syscalls:sys_enter"]
     for call in CALLS_SHOWN:
         words += ["-e", f"syscalls:sys_enter_{call}"]

@@ -1,22 +1,23 @@
 #!/usr/bin/env python3
-"""The whole gateway beside nginx, in one run on this machine's loopback.
+"""Compares the whole gateway with nginx, in one run on this machine's loopback.
 
 1. Forward: requests per second of nginx `proxy_pass` (two workers, reuseport, kept upstream
    connections), of the same with Lua code that does in memory what `:free` does, of the gateway
    unpaid (a test-only lane that charges and counts nothing), of its `:free` variant counted on
    SQLite and in Redis, and of the gateway paid with Credits on SQLite and on PostgreSQL. Every side
-   writes a log line for each request to a file; what the gateway's cost is seen by two sides more,
-   whose log has errors alone. Driven by h2load for one account and by wrk for 1,000, over 64 and
-   512 connections, rounds alternating. Printed are medians, the medians of the ratios within a
-   round, the CPU that each kind of thread took, and system calls; and fdatasync p50 of the disk.
-   PostgreSQL has been running for a while: its log is written over old segments, where a new
-   server fills each with zeros first.
+   writes a log line for each request to a file; two more sides log only errors, to show what the
+   gateway's log costs. h2load drives one account and wrk drives 1,000, over 64 and 512
+   connections, in alternating rounds. Printed are medians, the medians of the ratios within a
+   round, the CPU of each kind of thread, system calls, and the disk's fdatasync p50. PostgreSQL is
+   prepared as if it had run for a while: its log overwrites old segments, whereas a new server
+   fills each segment with zeros first.
 2. Hold: memory and threads of the gateway with 10,000 idle connections, and with 10,000 calls in
    flight on an upstream that takes a second.
 
-Load is bounded: SECONDS_EACH (2) seconds a cell, of paid calls after one that is not counted
-(leases grow with the rate of their account, and end where it rests), ROUNDS (3) rounds: five
-minutes and a half in all. Needs nginx with Lua, wrk, h2load and, for system calls, perf.
+Load is bounded: SECONDS_EACH (2) seconds per cell and ROUNDS (3) rounds, five and a half minutes in
+all. Before each cell of paid calls there is a run that is not counted, because leases grow with the
+rate of their account and end when it rests. Needs nginx with Lua, wrk, h2load and, for system
+calls, perf.
 """
 
 import asyncio
@@ -41,12 +42,12 @@ from gateway import BUILD, Gateway, Postgres, Redis  # noqa: E402
 from nginx_sides import Nginx, proxy, proxy_with_lua, upstream  # noqa: E402
 
 ROUNDS = int(os.environ.get("ROUNDS", "3"))
-SECONDS_EACH = int(os.environ.get("SECONDS_EACH", "3"))  # of the other comparisons
+SECONDS_EACH = int(os.environ.get("SECONDS_EACH", "3"))  # for the other comparisons
 FORWARD_SECONDS = int(os.environ.get("SECONDS_EACH", "2"))
 WARMING_SECONDS = 1
 HELD = int(os.environ.get("HELD", "10000"))
 ACCOUNTS = int(os.environ.get("ACCOUNTS", "1000"))
-SEGMENTS = 64  # of 16 MB
+SEGMENTS = 64  # of 16 MB each
 CONNECTIONS = [int(each) for each in os.environ.get("CONNECTIONS", "64 512").split()]
 BODY = '{"data":"' + "x" * 1010 + '"}'
 UNPAID = ("X-Test-Unpaid", "1")
@@ -74,7 +75,7 @@ def free_port():
 
 
 def bench_gateway(address, *, connections, postgres_url=None, credits=0, accounts=0, settings=()):
-    """A started gateway with the http provider and the unpaid lane, and the keys of its callers."""
+    """A started gateway with the http provider and the unpaid lane, and its callers' keys."""
     scratch = pathlib.Path(tempfile.mkdtemp(prefix="turnpike-bench-"))
     (scratch / "registry").mkdir()
     (scratch / "plugins").mkdir(mode=0o755)
@@ -96,16 +97,16 @@ def bench_gateway(address, *, connections, postgres_url=None, credits=0, account
 
 
 class Side:
-    """One side, who asks it for what, and what it has shown so far."""
+    """One side, how it is driven, and what was measured so far."""
 
     def __init__(self, name, url, unpaid, script, server, postgres=None, is_costly=False):
         self.name, self.url, self.script, self.server = name, url, script, server
         self.postgres = postgres
         self.headers = [UNPAID] if unpaid is None else [("Authorization", f"Bearer {unpaid}")]
-        self.is_costly = is_costly  # driven by wrk alone, to save time
+        self.is_costly = is_costly  # driven only by wrk, to save time
 
     def pids(self):
-        # nginx's master does nothing; its workers are its children.
+        # nginx's master does no work; its workers are its children.
         is_nginx = isinstance(self.server, Nginx)
         return children(self.server.process) if is_nginx else [self.server.process.pid]
 
@@ -146,7 +147,8 @@ class Side:
         return counts
 
     def empty_log(self):
-        """It is opened for appending; the disk is to be that of the ledger."""
+        """Empties the log, which is opened for appending, so that the ledger has the disk to
+        itself."""
         is_nginx = isinstance(self.server, Nginx)
         os.truncate(self.server.log if is_nginx else self.server.directory / "log", 0)
 
@@ -154,7 +156,7 @@ class Side:
         return statistics.median(self.rates)
 
     def ratio_to(self, other):
-        """Of the same round, since the machine is not the same in each."""
+        """The median of ratios within a round: the machine's speed varies between rounds."""
         return statistics.median(mine / its for mine, its in zip(self.rates, other.rates))
 
     def profile(self):
@@ -175,14 +177,14 @@ def fdatasync_p50_us(directory):
 
 
 def scripts(directory, keys):
-    """For callers without an account and for the holders of these keys."""
+    """wrk scripts for callers without an account and for the holders of these keys."""
     return (write_script(pathlib.Path(directory, "unpaid.lua"), [UNPAID] * len(keys)),
             write_script(pathlib.Path(directory, "paid.lua"),
                          [("Authorization", f"Bearer {key}") for key in keys]))
 
 
 class Sides:
-    """All of them, each on servers of its own kind."""
+    """All sides, each on servers of its own."""
 
     target = "/v1/gateway/bench/item"
 
@@ -248,7 +250,7 @@ class Sides:
             server.stop() if isinstance(server, Redis) else server.close()
 
 
-# What is asked of a ratio: the two sides, and the least of it over 64 and over 512 connections.
+# Required ratios: the two sides, and the minimum over 64 and over 512 connections.
 ASKED = ((":free", ":free, no log", (0.97, 0.97)), ("paid", "paid, no log", (0.97, 0.97)),
          (":free", "nginx + lua", (1.0, 1.0)), ("paid", ":free", (0.6, 0.75)))
 COLUMNS = ("nginx", "nginx + lua", "unpaid", ":free")
@@ -311,7 +313,7 @@ def forward():
 
 
 def recycle_segments(postgres, url):
-    """Leaves PostgreSQL with a gigabyte of old log to write over."""
+    """Leaves PostgreSQL with a gigabyte of old log to overwrite."""
     switches = "INSERT INTO used_up VALUES (1);\nSELECT pg_switch_wal();\n" * (SEGMENTS + 2)
     subprocess.run(
         [postgres.binaries / "psql", url, "-qAtX", "-v", "ON_ERROR_STOP=1"], check=True, text=True,
@@ -327,7 +329,7 @@ def process_state(process):
 
 
 class SlowUpstream:
-    """Answers a request a second after all of a wave have come, so that all are in flight."""
+    """Answers each request a second after the whole wave has arrived, so that all are in flight."""
 
     def __init__(self, wave):
         self.wave = wave
@@ -399,18 +401,18 @@ async def hold(held):
 
 
 def raise_descriptor_limit():
-    """As far as the system lets us; the gateway started from here inherits it."""
+    """Raises the limit as far as the system allows. The gateway started from here inherits it."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = max(hard, 3 * HELD)
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, wanted))
-    except ValueError:  # only some may raise the hard limit
+    except ValueError:  # only privileged processes may raise the hard limit
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
 
 
 def main():
-    # A call in flight takes two descriptors, here and there.
+    # A call in flight takes two descriptors, in the gateway and in this process.
     held = min(HELD, (raise_descriptor_limit() - 600) // 2)
     forward()
     asyncio.run(hold(held))

@@ -1,5 +1,6 @@
-"""nginx as a side of a comparison: alone, and with Lua code that does in memory what the variant
-`:free` of a route does: knows a key, counts a window, bounds what is in flight, says what is left.
+"""nginx as a side of a comparison: alone, and with Lua code that does in memory what the `:free`
+variant of a route does. It recognises a key, counts a window, limits the calls in flight, and
+reports what is left.
 """
 
 import pathlib
@@ -8,7 +9,7 @@ import tempfile
 
 MODULES = pathlib.Path("/usr/lib/nginx/modules")
 
-# What our line has, but for what nginx does not know.
+# The fields of the gateway's log line, except those that nginx does not know.
 LOG_FORMAT = """
 log_format calls escape=json '{"time":"$time_iso8601","severity":"info","event":"access",'
   '"request_id":"$request_id","client_request_id":"$http_x_request_id",'
@@ -64,8 +65,8 @@ proxy_set_header Authorization '';
 
 
 class Nginx:
-    """`server` is what its `http` block has. With `logs`, it writes a line for each request to the
-    file `log`, 64 kB at a time."""
+    """`server` is the content of its `http` block. With `logs`, it writes a line for each request
+    to the file `log`, 64 kB at a time."""
 
     def __init__(self, workers, server, logs=False, main=""):
         self.directory = tempfile.TemporaryDirectory(prefix="turnpike-nginx-")
@@ -101,7 +102,7 @@ def proxy(port, upstream_port, *, start="", location="", main=""):
 
 
 def proxy_with_lua(port, upstream_port, directory, keys):
-    """For the holders of these keys."""
+    """A proxy with the Lua code, for the holders of these keys."""
     known = pathlib.Path(directory, "keys")
     known.write_text("".join(key + "\n" for key in keys))
     modules = "".join(f"load_module {MODULES / name};" for name in (

@@ -1,5 +1,5 @@
-"""Sides of a comparison: servers that are driven by wrk in turn, each with its rate and the CPU of
-its own processes. Rounds alternate, since machines are noisy; the first is not counted.
+"""Sides of a comparison: wrk drives the servers in turn, and each has its rate and the CPU of its
+own processes. Rounds alternate, because machines are noisy; the first round is not counted.
 """
 
 import os
@@ -15,7 +15,7 @@ UNITS = {"B": 1, "KB": 2**10, "MB": 2**20, "GB": 2**30}
 
 
 def cpu_seconds(pid):
-    """Of a process and its children."""
+    """CPU seconds of a process and its children."""
     fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     own = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
@@ -31,7 +31,8 @@ class Side:
         self.rates, self.cpu_us = [], []
 
     def wrk(self, *words, refused=False):
-        """One round. `refused`: every reply is to be no 2xx, else none. Bytes of a reply."""
+        """Runs one round. With `refused`, no reply may be a 2xx, otherwise all must be. Returns
+        bytes per reply."""
         before = cpu_seconds(self.pid)
         output = subprocess.run(
             ["wrk", "-t2", f"-c{CONNECTIONS}", f"-d{SECONDS_EACH}s", *words],
@@ -53,7 +54,7 @@ class Side:
 
 
 def compare(title, sides, measure):
-    """Prints a line for each side; ratios are to the first."""
+    """Prints a line for each side, with its ratio to the first."""
     for side in sides:
         side.forget()
     for number in range(ROUNDS + 1):

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What a flood of sign-ins with passwords does to calls, in one run on this machine's loopback.
+"""What a flood of password sign-ins does to calls, in one run on this machine's loopback.
 
-Paid calls come at a fixed rate, so that a slow one does not make the next one late by itself. They
-are timed alone, and while 100 people a second try to sign in, each from an address of their own and
-with a login that nobody has: two hashes run at a time, 32 wait, and all others are refused. Rounds
-alternate; printed are medians of p50 and p99, their ratio to calls alone, and what became of the
-sign-ins. h2load times each call; load is bounded: ROUNDS (3) times two sides of 5 seconds.
+Paid calls come at a fixed rate, so that a slow call does not delay the next one by itself. They are
+timed alone, and while 100 people per second try to sign in, each from a different address and with
+a login that does not exist: two hashes run at a time, 32 wait, and all others are refused. Rounds
+alternate. Printed are medians of p50 and p99, their ratio to calls alone, and the outcomes of the
+sign-ins. h2load times each call. Load is bounded: ROUNDS (3) times two sides of 5 seconds.
 """
 
 import collections
@@ -31,7 +31,7 @@ SECONDS_EACH = int(os.environ.get("SECONDS_EACH", "5"))
 CONNECTIONS = 16
 CALLS_PER_SECOND = 800
 SIGN_INS_PER_SECOND = 100
-WAITING = 34  # senders whose hash runs or is in line; the others keep to the rate
+WAITING = 34  # senders whose hash runs or waits; the others keep to the rate
 SENDERS = 100
 INTERVAL_SECONDS = (SENDERS - WAITING) / SIGN_INS_PER_SECOND  # of one sender
 
@@ -53,7 +53,7 @@ def timed_calls(url, key):
 
 
 class SignIns:
-    """Sends them on a schedule until it is closed."""
+    """Sends sign-ins on a schedule until it is closed."""
 
     def __init__(self, address, began):
         self.address, self.began = address, began

@@ -1,5 +1,5 @@
-// What a finished call costs in records: its metrics alone, and with its log line rendered too. The
-// baseline is one relaxed atomic addition.
+// What recording a finished call costs: its metrics alone, and its metrics with its rendered log
+// line. The baseline is one relaxed atomic addition.
 #include <benchmark/benchmark.h>
 
 #include <atomic>

@@ -1,5 +1,5 @@
-// LogToNowhere: the log of the process, whose lines go to /dev/null: what a line costs the Thread
-// that writes it, and that of the log. Any Thread.
+// LogToNowhere: the log of the process, with its lines written to /dev/null, for measuring what a
+// line costs the Thread that writes it and the log's own Thread. Any Thread may call it.
 #pragma once
 
 #include <fcntl.h>
@@ -21,7 +21,7 @@ class LogToNowhere final : public base::Log {
     ::close(nowhere_);
   }
 
-  // As a loop of the gateway does.
+  // Does what a loop of the gateway does.
   void gather_here() { log_->gather_here(); }
   using base::Log::write;
   void write(Severity severity, std::string_view event,

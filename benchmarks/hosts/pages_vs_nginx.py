@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Public pages against nginx serving the same bytes from a file, in one run on this machine's
-loopback: both write a line for each request to a log, both are asked by wrk and by h2load.
+"""Compares public pages with nginx serving the same bytes from a file, in one run on this machine's
+loopback: both log a line for each request, and wrk and h2load drive both.
 
-Rounds alternate; printed are the medians of the requests a second and their ratio to nginx. Load is
+Rounds alternate. Printed are the medians of the requests per second and the ratio to nginx. Load is
 bounded: ROUNDS (3) times the pages below, two sides, two generators, SECONDS_EACH (2) each.
 """
 
@@ -46,7 +46,7 @@ def nginx_side(address, directory):
         body, content_type = body_of(address, path)
         file = pathlib.Path(directory, f"page{number}")
         file.write_bytes(body)
-        # A path that ends with a slash is a directory's to nginx, so "/" is rewritten.
+        # nginx takes a path that ends with a slash for a directory, so "/" is rewritten.
         where = (f"root {directory}; rewrite ^ /{file.name} break;" if path.endswith("/")
                  else f"alias {file};")
         locations += (f"location = {path} {{ default_type '{content_type}'; types {{ }}"
@@ -85,7 +85,7 @@ def compare(own, other, directory):
             for _ in range(ROUNDS):
                 for side, (host, port) in enumerate((own, other)):
                     load = drive(f"http://{host}:{port}{path}")
-                    if load.others > 0:  # h2load may count a reply that came as it ended
+                    if load.others > 0:  # h2load may count a reply that arrives as it ends
                         raise RuntimeError(f"{path}: {load.others} replies were not 2xx")
                     rates[(own, other)[side]].append(load.rate)
             ours, theirs = (statistics.median(rates[side]) for side in (own, other))

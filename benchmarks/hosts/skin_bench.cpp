@@ -1,8 +1,8 @@
 // What a call costs its loop in CPU time, from the bytes of its head to the bytes of its reply, and
-// how much of a paid one each line takes (the table at the end). Everything is the gateway's own
-// but three things: there are no sockets, the upstream answers at once, and a charge is answered
-// without being committed, since committing is the work of another Thread. The log is at its
-// default level: one line a call, rendered and dropped.
+// how much of a paid call each line takes (the table at the end). Everything is the gateway's own
+// code, with three exceptions: there are no sockets, the upstream answers at once, and a charge is
+// answered without a commit, because committing is the work of another Thread. The log is at its
+// default level: one line per call, rendered and dropped.
 #include <benchmark/benchmark.h>
 
 #include <cstdio>
@@ -54,7 +54,8 @@ std::string head_of(std::string_view path, HeaderField credential) {
   return head + "\r\n";
 }
 
-// Holds of the real escrow. A settlement gives the units back instead of committing their charge.
+// Takes holds from the real escrow. A settlement returns the units instead of committing the
+// charge.
 class UncommittedLedger final : public ledger::Ledger {
  public:
   explicit UncommittedLedger(ledger::Ledger& escrow) : escrow_(escrow) {}
@@ -103,7 +104,7 @@ class NoMetrics final : public base::Metrics {
   NoHistogram histogram_;
 };
 
-// A request as the session gives it to the host. `fields` is used again, as a session's is.
+// A request as the session passes it to the host. `fields` is reused, as a session's is.
 class ParsedRequest final : public wire::Request {
  public:
   ParsedRequest(const std::string& bytes, std::vector<HeaderField>& fields)
@@ -130,7 +131,7 @@ class ParsedRequest final : public wire::Request {
   wire::RequestParser parser_;
 };
 
-// Makes the reply's bytes in a buffer that is used again, as a session does.
+// Writes the reply's bytes to a buffer that is reused, as a session does.
 class BufferResponder final : public wire::Responder {
  public:
   bool send(int status, Headers headers, std::string_view body) noexcept override {
@@ -160,11 +161,10 @@ class BufferResponder final : public wire::Responder {
 
 runtime::RuntimeOptions one_loop() {
   runtime::RuntimeOptions options;
-  options.stall_threshold_ms = 60'000;  // a fiber that measures does not let the loop turn
+  options.stall_threshold_ms = 60'000;  // a measuring fiber does not let the loop turn
   return options;
 }
 
-// The parts of a gateway, once, in the order in which app/ makes them.
 class NoPluginPaths final : public PluginPaths {
  public:
   Result<Document, base::Error> document(std::string_view) override {
@@ -175,6 +175,7 @@ class NoPluginPaths final : public PluginPaths {
   }
 };
 
+// The parts of a gateway, made once, in the order in which app/ makes them.
 struct Gateway final : Backend {
   Gateway() {
     runtime.loops().front()->post([this] { log.gather_here(); });
@@ -262,7 +263,7 @@ Gateway& gateway() {
   return the_gateway;
 }
 
-// Measures `step` on a fiber of the gateway's loop: the CPU time is that of the loop's Thread.
+// Measures `step` on a fiber of the gateway's loop. The CPU time is that of the loop's Thread.
 template <class Step>
 void measure(benchmark::State& state, Step step) {
   runtime::Event ended;
@@ -318,7 +319,7 @@ void Line_request_id(benchmark::State& state) {
 }
 BENCHMARK(Line_request_id);
 
-// The route, and the headers that matter to the host.
+// Finds the route and reads the headers that matter to the host.
 void Line_route_and_headers(benchmark::State& state) {
   const std::string head = gateway().paid_head();
   std::vector<HeaderField> fields;
@@ -362,7 +363,7 @@ void Line_hold_and_give_back(benchmark::State& state) {
 }
 BENCHMARK(Line_hold_and_give_back);
 
-// The fields of a paid call's reply, the bytes of its head, and its body behind them.
+// The fields of a paid call's reply, the bytes of its head, and its body after them.
 void Line_reply_headers_and_bytes(benchmark::State& state) {
   const std::string head = gateway().paid_head();
   std::vector<HeaderField> fields;
@@ -419,7 +420,7 @@ void Line_access_log(benchmark::State& state) {
 }
 BENCHMARK(Line_access_log);
 
-// The usual lines, and at the end each one's share of the paid call.
+// Prints the usual lines, and at the end each line's share of the paid call.
 class Shares final : public benchmark::ConsoleReporter {
  public:
   Shares() : ConsoleReporter(OO_None) {}

@@ -1,6 +1,7 @@
-// Reads of the status against /healthz, over real sockets: one loop of the gateway's, and a client
-// Thread with 32 connections, which sends a request on each and takes all the replies. The board
-// has two providers and 90 days of history. The ratios at the end are of the best of five runs.
+// Reads of the status compared with /healthz, over real sockets: one loop of the gateway, and a
+// client Thread with 32 connections that sends a request on each and reads all the replies. The
+// board has two providers and 90 days of history. The ratios at the end are of the best of five
+// runs.
 #include <benchmark/benchmark.h>
 
 #include <arpa/inet.h>
@@ -54,7 +55,7 @@ std::shared_ptr<const registry::Program> two_providers() {
   return *compiled;
 }
 
-// A round each day: a segment each, the most that a document shows.
+// One round per day makes one segment per day, the most that a document shows.
 std::shared_ptr<const status::Board> board_of_90_days() {
   support::StatusStory story(two_providers());
   for (int day = 0; day < 90; ++day) {
@@ -223,7 +224,7 @@ BENCHMARK(Read_gateway)->UseRealTime()->MinTime(0.5)->Repetitions(5);
 BENCHMARK(Read_gateway_brotli)->UseRealTime()->MinTime(0.5)->Repetitions(5);
 BENCHMARK(Read_badge)->UseRealTime()->MinTime(0.5)->Repetitions(5);
 
-// The usual lines, and at the end each one against the baseline.
+// Prints the usual lines, and at the end the ratio of each to the baseline.
 class Ratios final : public benchmark::ConsoleReporter {
  public:
   Ratios() : ConsoleReporter(OO_None) {}

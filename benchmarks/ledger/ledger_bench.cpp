@@ -22,7 +22,7 @@ namespace {
 constexpr Credits granted = 1'000'000'000;
 constexpr int accounts_count = 100;
 
-// A node on a fresh database with its ledger and accounts that have Credits.
+// A node on a fresh database with its ledger, and accounts with Credits.
 class Bench {
  public:
   explicit Bench(storage::Engine engine) : store_(engine, 4), node_(store_.open()) {
@@ -53,7 +53,7 @@ class Bench {
   support::TestStore& store() { return store_; }
   const std::string& account(int at) const { return accounts_[at % accounts_count]; }
 
-  // One paid call's worth: hold, then settle durably. False when anything was refused.
+  // Does what one paid call does: a hold, and a durable settlement. False if anything was refused.
   bool charge(int caller, base::UuidSource& ids) {
     auto hold = ledger_->hold({account(caller)}, 1, runtime::Deadline::after_ms(30'000));
     if (!hold.ok()) return false;
@@ -122,7 +122,7 @@ BENCHMARK(settle)
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
 
-// What one fact costs the committer's Thread, and the disk, in a batch of so many.
+// What one fact costs the committer's Thread and the disk, in a batch of the given size.
 void settle_batch(benchmark::State& state) {
   const auto engine = static_cast<storage::Engine>(state.range(0));
   const auto size = static_cast<std::size_t>(state.range(1));

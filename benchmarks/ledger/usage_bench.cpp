@@ -1,7 +1,8 @@
 // What reading usage costs on both databases: a billing page of an account with 1,000,000 facts
-// against one of an account with 1,000; a summary of 30 days against adding up the facts one by
-// one; and what giving a fact its position costs off the commit path: of a million, of a thousand
-// that came after them, and of what a thousand busy accounts left within seconds.
+// compared with one of an account with 1,000; and a summary of 30 days compared with adding up the
+// facts one by one. Also what giving a fact its position costs off the commit path: for a million
+// facts, for a thousand that came after them, and for what a thousand busy accounts left within
+// seconds.
 #include <benchmark/benchmark.h>
 
 #include <chrono>
@@ -28,7 +29,7 @@ constexpr int days = 30;
 constexpr int busy_accounts = 1'000;
 constexpr int busy_batches = 131;  // 131,000 facts
 
-// A database with two accounts, made once for each engine: their calls are spread over 30 days, 10
+// A database with two accounts, made once for each engine. Their calls are spread over 30 days, 10
 // operations and 5 keys.
 class Books {
  public:
@@ -55,7 +56,7 @@ class Books {
   UsageStore& usage() { return node_->usage(); }
   const std::string& account(bool is_large) const { return is_large ? large_ : small_; }
   std::int64_t to_ms() const { return (store_.clock.now_ms() / day_ms + 1) * day_ms; }
-  // Of one fact: of all of them at once, of a few behind them, of many accounts.
+  // Seconds per fact: for all facts at once, for a few after them, and for many accounts.
   double position_s() const { return position_s_; }
   double late_position_s() const { return late_position_s_; }
   double busy_position_s() const { return busy_position_s_; }
@@ -99,7 +100,7 @@ class Books {
     if (!settled.ok() || !settled->committed()) std::abort();
   }
 
-  // Keeps views of both texts.
+  // The fact keeps views of both texts.
   UsageFact fact_of(const std::string& id, const std::string& account, std::int64_t number,
                     std::int64_t at_ms) const {
     UsageFact fact;
@@ -117,7 +118,7 @@ class Books {
     return fact;
   }
 
-  // One call of every account in each batch, each by one key to one operation.
+  // Each batch has one call of every account, all with the same key and operation.
   void fill_busy() {
     std::vector<std::string> accounts;
     std::vector<LeaseRequest> requests;
@@ -179,7 +180,7 @@ void position(benchmark::State& state, storage::Engine engine, double (Books::*c
   for (auto _ : state) state.SetIterationTime((with.*cost_s)());
 }
 
-// Pages from the newest to wherever the walk is, so deep ones are among them.
+// Reads pages from the newest to wherever the walk has come, so deep pages are among them.
 void page(benchmark::State& state, storage::Engine engine, bool is_large) {
   Books& with = books(engine);
   PageQuery query{with.account(is_large), std::nullopt, 50};
@@ -190,7 +191,7 @@ void page(benchmark::State& state, storage::Engine engine, bool is_large) {
   }
 }
 
-// `cut_ms`: from both ends, into their hours.
+// `cut_ms` is taken off at both ends and falls within an hour.
 void summary(benchmark::State& state, storage::Engine engine, std::int64_t cut_ms) {
   Books& with = books(engine);
   for (auto _ : state) {
@@ -206,7 +207,7 @@ void summary(benchmark::State& state, storage::Engine engine, std::int64_t cut_m
   }
 }
 
-// The baseline of summary: what it would be without the kept sums.
+// The baseline of `summary`: what it would cost without the kept sums.
 void sum_of_facts(benchmark::State& state, storage::Engine engine) {
   Books& with = books(engine);
   const storage::Database database(with.settings());

@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""The MCP host beside the official TypeScript SDK's server, in one run on this machine's loopback.
+"""Compares the MCP host with the official TypeScript SDK's server, in one run on this machine's
+loopback.
 
 1. tools/list: the same tools on both sides.
-2. tools/call: the gateway runs a free route, which asks its upstream (nginx with a fixed body) and
-   is counted against the caller's limits, and one of its own, which asks nobody; the SDK's tool
-   gives what it fetches from the same nginx, and a constant. Beside them the gateway's call
-   charged durably, and the same calls over HTTP: what MCP itself costs.
+2. tools/call: the gateway runs a free route that asks its upstream (nginx with a fixed body) and is
+   counted against the caller's limits, and a route of its own that asks nobody. The SDK's tool
+   returns what it fetches from the same nginx, and a constant. For comparison, the gateway's call
+   charged durably, and the same calls over HTTP, which show what MCP itself costs.
 
-Each in the legacy era (SDK 1) and in the modern one (SDK 2), the SDK's low-level server, stateless,
-with JSON answers, in one process and in one for each of two cores. CPU is that of the server's
-processes alone. ROUNDS (3) rounds of SECONDS_EACH (3) seconds after one to warm up.
+Each runs in the legacy era (SDK 1) and in the modern one (SDK 2). The SDK's low-level server is
+stateless, with JSON answers, in one process and in one for each of two cores. CPU is that of the
+server's processes only. ROUNDS (3) rounds of SECONDS_EACH (3) seconds after one to warm up.
 """
 
 import http.client
@@ -35,7 +36,7 @@ CREDITS = 10**9
 
 
 class Caller:
-    """The request that is sent: its headers and its body."""
+    """A request: its URL, headers and body."""
 
     def __init__(self, url, key, headers=(), body=None):
         self.url = url
@@ -43,7 +44,7 @@ class Caller:
         self.body = body
 
     def ask(self):
-        """One reply: its JSON, and its size as wrk counts it."""
+        """Sends the request once. Returns the reply's JSON, and its size as wrk counts it."""
         parts = urllib.parse.urlsplit(self.url)
         connection = http.client.HTTPConnection(parts.netloc, timeout=60)
         try:
@@ -59,7 +60,7 @@ class Caller:
             connection.close()
 
     def script(self):
-        """The same for wrk, which prepares it once."""
+        """A wrk script that sends the same request, prepared once."""
         lines = [f"wrk.headers['{name}'] = '{value}'" for name, value in self.headers.items()]
         if self.body is not None:
             lines += ["wrk.method = 'POST'", f"wrk.body = [==[{self.body}]==]"]
@@ -93,7 +94,7 @@ class Answering(Side):
             script.write(self.caller.script())
             script.flush()
             size = self.wrk("-s", script.name, self.caller.url)
-        # An error in the body of a 200 would have another size.
+        # An error in the body of a 200 would have a different size.
         if not 0.9 < size / self.reply_bytes < 1.1:
             raise RuntimeError(f"{self.name}: replies of {size:.0f} bytes, not {self.reply_bytes}")
 
@@ -124,7 +125,7 @@ def holds_version(reply):
 
 
 def measure(gateway, key, upstream_url, started):
-    """`started`: takes the official servers, for the caller to close."""
+    """Adds the official servers to `started`, for the caller to close."""
     url = "http://%s:%d/" % gateway.addresses["mcp"]
     with tempfile.NamedTemporaryFile("w", suffix=".json") as tools:
         listed, _ = message(url, key, LEGACY, "tools/list").ask()

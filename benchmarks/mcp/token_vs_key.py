@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""An MCP call with an OAuth access token beside the same call with an API key of the same account,
-in one run on this machine's loopback, access log on: of a route of the gateway itself, which asks
-no upstream, so that who calls is most of the work, and of one that is charged durably.
+"""Compares an MCP call with an OAuth access token to the same call with an API key of the same
+account, in one run on this machine's loopback, with the access log on. One call is to a route of
+the gateway itself, which asks no upstream, so that authentication is most of the work; the other is
+charged durably.
 
 ROUNDS (3) rounds of SECONDS_EACH (3) seconds after one to warm up.
 """
@@ -37,7 +38,7 @@ def start_gateway(address, scratch):
 
 
 def access_token(gateway, account):
-    """What a client gets once a person has said yes."""
+    """The access token that a client gets once a person has agreed."""
     person = gateway.run_json("user", "create", "--name", "Ann", "--login", "ann", "--account",
                               account, "--role", "owner")
     browser, passkey, client = Browser(gateway), Passkey(), Client(gateway)

@@ -1,10 +1,10 @@
-// What the counting of the free lane costs, beside what is asked of it: a decision in process (its
-// permit given back included) adds less than 2 us, with 8 Threads at one account too; a million
-// (account, bucket) pairs stay within 300 MB; and forgetting those that have expired never stops
-// the decisions on others, so the longest of them is no longer than while nothing is forgotten.
+// What the counting of the free lane costs, with its goals: a decision in process, including the
+// return of its permit, adds less than 2 us, even with 8 Threads on one account; a million
+// (account, bucket) pairs stay within 300 MB; and forgetting expired pairs never blocks decisions
+// on others, so the longest decision is no longer than while nothing is forgotten.
 //
-// Latencies are of single decisions and include two looks at the clock, which are timed beside
-// them. Where Threads are more than cores, the longest of them are the scheduler's.
+// Latencies are of single decisions and include two readings of the clock, which are timed as well.
+// With more Threads than cores, the scheduler causes the longest ones.
 #include <malloc.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -43,7 +43,7 @@ Limits wide_limits() {
 }
 const Limits limits = wide_limits();
 
-// As long as an account's id.
+// An id as long as a real account's.
 std::string account(int number) {
   char text[32];
   std::snprintf(text, sizeof text, "acc_%022d", number);
@@ -78,7 +78,7 @@ double resident_mb() {
 // The times of single decisions.
 class Latencies {
  public:
-  // So many need no further memory.
+  // Allocates memory for `expected` times in advance.
   explicit Latencies(std::size_t expected) {
     ns_.assign(expected, 0);
     ns_.clear();
@@ -92,7 +92,7 @@ class Latencies {
   void add(const Latencies& other) { ns_.insert(ns_.end(), other.ns_.begin(), other.ns_.end()); }
   [[nodiscard]] std::size_t count() const { return ns_.size(); }
 
-  // `cpu` per decision: of the whole process, with what is written in the background.
+  // `cpu`: CPU time of the whole process, including background writes; it is printed per decision.
   void print(const char* name, std::optional<double> cpu = std::nullopt) {
     std::sort(ns_.begin(), ns_.end());
     const auto us = [this](double part) {
@@ -113,7 +113,7 @@ void print_title(const char* title) {
 
 // ---- one decision -------------------------------------------------------------------------------
 
-// `accounts_each` 0: all Threads ask for one account.
+// If `accounts_each` is 0, all Threads use one account.
 void decide_on(const char* name, NodeStore& store, int threads, int accounts_each) {
   constexpr int decisions_each = 200'000;
   const Bucket& bucket = store.bucket("provider:bench");
@@ -126,7 +126,7 @@ void decide_on(const char* name, NodeStore& store, int threads, int accounts_eac
       std::vector<std::string> accounts;
       for (int at = 0; at < std::max(accounts_each, 1); ++at) {
         accounts.push_back(account(accounts_each == 0 ? 0 : caller * accounts_each + at));
-        decide(store, accounts.back(), bucket);  // the first sight of an account is not one of them
+        decide(store, accounts.back(), bucket);  // the first decision on an account is not timed
       }
       begin.arrive_and_wait();
       for (int at = 0; at < decisions_each; ++at) {
@@ -170,7 +170,7 @@ void decisions() {
 
 // ---- a million pairs ----------------------------------------------------------------------------
 
-// Pair `number` of the million: 100,000 accounts in each of 10 buckets.
+// Makes decisions on the million pairs: 100,000 accounts in each of 10 buckets.
 struct Pairs {
   explicit Pairs(NodeStore& counts) : store(counts) {
     for (int at = 0; at < buckets; ++at) {
@@ -187,10 +187,10 @@ struct Pairs {
   std::vector<const Bucket*> in;
 };
 
-// Decisions on pairs that stay in use and on others, in turn, while all that have expired are
-// forgotten; `steps` are those of forgetting.
+// Decides in turn on pairs that stay in use and on others, while all expired pairs are forgotten.
+// `steps` gets the times of the forgetting.
 void decide_while_reclaiming(const Pairs& with, Latencies& latencies, Latencies& steps) {
-  constexpr std::size_t step = 64;                 // what is looked at under one lock
+  constexpr std::size_t step = 64;                 // chains visited under one lock
   constexpr std::size_t looked_at = 3ull * pairs;  // more than the table has chains
   std::atomic<bool> is_done{false};
   std::thread caller([&] {
@@ -208,7 +208,7 @@ void decide_while_reclaiming(const Pairs& with, Latencies& latencies, Latencies&
 
 void million_pairs() {
   support::ManualClock clock;
-  NodeStore store(clock, std::nullopt);  // not started: reclaim() is ours to call
+  NodeStore store(clock, std::nullopt);  // not started, so this benchmark calls reclaim()
   const Pairs with(store);
   Latencies first(pairs), none_expired(10 * pairs), all_expired(10 * pairs);
   Latencies looking(pairs), forgetting(pairs);
@@ -238,7 +238,7 @@ void million_pairs() {
 }  // namespace turnpike::quota
 
 int main() {
-  turnpike::quota::million_pairs();  // first: nobody has allocated and freed anything yet
+  turnpike::quota::million_pairs();  // runs first, while the heap is fresh
   turnpike::quota::decisions();
   return 0;
 }

@@ -1,4 +1,4 @@
-// Compile of 10 to 100,000 routes: time, and the peak of resident memory in a process of its own.
+// Compiling 10 to 100,000 routes: time, and the peak of resident memory in a separate process.
 // Budget at 100,000: 3 s, 400 MB (docs/decisions.md, "Speed goals").
 #include <cstddef>
 #include <cstdint>
@@ -18,8 +18,8 @@
 namespace turnpike::registry {
 namespace {
 
-// Peak resident memory of this program run again with nothing to do but to compile (see main): a
-// forked child would start with the pages of its parent.
+// Peak resident memory of this program, run again only to compile (see main). A forked child would
+// start with its parent's pages.
 double peak_megabytes(std::uint32_t routes, bool full) {
   const std::string count = std::to_string(routes);
   const pid_t child = fork();

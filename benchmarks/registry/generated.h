@@ -1,5 +1,5 @@
-// Registries of any size for the benchmarks: routes that look like real ones, in files of the size
-// that the language allows, and paths that match them. Header-only; used by one Thread.
+// Registries of any size for benchmarks: realistic routes in files as large as the language allows,
+// and paths that match them. Header-only; used by one Thread.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace turnpike::registry {
 
-// Routes in eight shapes; every fourth has two parameters, every fourth none.
+// Routes in four shapes: one has two parameters, two have one, and one has none.
 inline std::string generated_path(std::uint32_t index) {
   const std::string family = "/v2/family" + std::to_string(index / 512);
   const std::string name = "resource-" + std::to_string(index);
@@ -41,7 +41,7 @@ inline std::string request_path(std::uint32_t index) {
   return path;
 }
 
-// `full` routes state a summary, a query policy of their own and a revision.
+// `full` routes have a summary, a query policy and a revision.
 inline std::vector<Source> generated_sources(std::uint32_t routes, bool full) {
   constexpr std::uint32_t routes_per_file = 20'000;
   std::vector<Source> sources;

@@ -1,5 +1,5 @@
-// Program::match: 64 hot paths and uniformly random ones, from 10 to 100,000 routes, beside the
-// linear scan that it replaces; the worst cases arranged; allocations counted. Budget at 100,000
+// Program::match with 64 hot paths and with uniformly random ones, from 10 to 100,000 routes,
+// compared with a linear scan; constructed worst cases; allocations are counted. Budget at 100,000
 // routes: hot under 80 ns and 1.5 times itself at 10, random under 400 ns (docs/decisions.md,
 // "Speed goals").
 #include <algorithm>
@@ -18,7 +18,7 @@
 namespace turnpike::registry {
 namespace {
 
-// One program of each size for all benchmarks.
+// One program of each size, shared by all benchmarks.
 const Program& program_of(std::uint32_t routes) {
   static std::map<std::uint32_t, std::shared_ptr<const Program>> programs;
   auto& program = programs[routes];
@@ -56,7 +56,7 @@ void match_random(benchmark::State& state) {
   run(state, program_of(routes), paths_of(routes, std::max<std::uint32_t>(routes, 64)));
 }
 
-// The same hot paths through every route's segments in turn, as a list of patterns would do it.
+// Matches the same hot paths against every route's segments in turn, as a list of patterns would.
 void linear_scan_hot(benchmark::State& state) {
   const auto routes = static_cast<std::uint32_t>(state.range(0));
   const Program& program = program_of(routes);
@@ -85,7 +85,7 @@ void linear_scan_hot(benchmark::State& state) {
   }
 }
 
-// The most shapes that paths of one length may have, none matching: every shape is probed.
+// The most shapes that paths of one length may have. None matches, so every shape is probed.
 void match_worst_shapes(benchmark::State& state) {
   std::string text =
       "provider: {key: bulk, name: Bulk}\nupstreams: {u: {plugin: http}}\n"
@@ -106,7 +106,7 @@ void match_worst_shapes(benchmark::State& state) {
   run(state, **compiled, {"/v1/gateway/bulk/none/literal/literal/literal/literal/literal"});
 }
 
-// The longest path, all of it escapes.
+// The longest path, which consists of escapes.
 void match_worst_escapes(benchmark::State& state) {
   std::string path = "/v1/gateway/bulk/";
   while (path.size() + 3 <= base::limits::request_path_bytes_max) path += "%41";

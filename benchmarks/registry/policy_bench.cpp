@@ -1,5 +1,5 @@
-// Cost of checking a query against its declared policy: a usual one, one that breaks every rule,
-// and the longest one, which must cost in proportion to its bytes.
+// What checking a query against its declared policy costs: for a usual query, for one that breaks
+// every rule, and for the longest one, whose cost must be proportional to its bytes.
 #include <cstdlib>
 #include <string>
 #include <vector>

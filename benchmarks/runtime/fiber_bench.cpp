@@ -1,6 +1,6 @@
 // Claims: a switch between fibers costs tens of nanoseconds, a fiber from spawn to end well under a
-// microsecond, a deadline armed and withdrawn a few nanoseconds; a suspended fiber takes little
-// memory. The baseline beside each is what a thread costs for the same: std::thread and
+// microsecond, and arming and disarming a deadline a few nanoseconds; a suspended fiber takes
+// little memory. The baseline for each is the cost of the same with a thread: std::thread and
 // std::condition_variable.
 #include <benchmark/benchmark.h>
 
@@ -20,11 +20,11 @@ namespace {
 RuntimeOptions with_loops(std::uint32_t loops) {
   RuntimeOptions options;
   options.loops = loops;
-  options.stall_threshold_ms = 60'000;  // a benchmark fiber computes for as long as it measures
+  options.stall_threshold_ms = 60'000;  // a benchmark fiber runs for as long as it measures
   return options;
 }
 
-// Runs the measuring loop itself on a fiber.
+// Runs the benchmark loop itself on a fiber.
 template <class F>
 void on_fiber(Loop& loop, F function) {
   Event ended;
@@ -42,7 +42,7 @@ std::int64_t resident_bytes() {
   return resident_pages * 4'096;
 }
 
-// Two fibers take turns: two switches into the scheduler and two out of it an iteration.
+// Two fibers take turns: each iteration switches twice into the scheduler and twice out of it.
 void fiber_switch(benchmark::State& state) {
   Runtime runtime(with_loops(1));
   Semaphore ping{0};
@@ -62,7 +62,7 @@ void fiber_switch(benchmark::State& state) {
 }
 BENCHMARK(fiber_switch)->UseRealTime();
 
-// A line of execution that waits with a deadline which does not pass: no system call.
+// A fiber that waits with a deadline that does not pass: no system call.
 void fiber_switch_with_deadline(benchmark::State& state) {
   Runtime runtime(with_loops(1));
   Semaphore ping{0};
@@ -138,7 +138,7 @@ void baseline_thread_spawn_to_end(benchmark::State& state) {
 }
 BENCHMARK(baseline_thread_spawn_to_end)->UseRealTime();
 
-// A question to another loop and its answer, as between a call and a committer.
+// A request to another loop and its answer, as between a call and a committer.
 void one_shot_across_loops(benchmark::State& state) {
   Runtime runtime(with_loops(2));
   on_fiber(*runtime.loops()[0], [&] {
@@ -152,7 +152,7 @@ void one_shot_across_loops(benchmark::State& state) {
 }
 BENCHMARK(one_shot_across_loops)->UseRealTime();
 
-// A committer thread answers a batch of fibers on two loops; per item.
+// A committer thread answers a batch of fibers on two loops. The time is per item.
 void one_shot_batch_of_256(benchmark::State& state) {
   Runtime runtime(with_loops(2));
   struct Item {
@@ -210,7 +210,7 @@ void timer_arm_and_disarm(benchmark::State& state) {
 }
 BENCHMARK(timer_arm_and_disarm);
 
-// Ten thousand fibers wait with a deadline each: bytes a fiber.
+// Ten thousand fibers wait, each with a deadline. Reports bytes per fiber.
 void suspended_10000(benchmark::State& state) {
   constexpr int fibers = 10'000;
   for (auto _ : state) {

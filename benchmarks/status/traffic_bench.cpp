@@ -1,4 +1,4 @@
-// What a call pays for being counted as passive evidence (status/traffic.h), beside a plain
+// What counting a call as passive evidence (status/traffic.h) costs the call, compared with a plain
 // addition to a counter that its loop owns, and what the collector pays every five seconds.
 #include <string>
 #include <vector>
@@ -29,7 +29,7 @@ std::vector<std::string> accounts(std::size_t count) {
   return ids;
 }
 
-// The baseline: one counter of the loop's own.
+// The baseline: one counter that belongs to the loop.
 void BM_add(benchmark::State& state) {
   std::vector<std::atomic<std::uint64_t>> counters(operations_count);
   std::size_t at = 0;
@@ -41,7 +41,7 @@ void BM_add(benchmark::State& state) {
 }
 BENCHMARK(BM_add);
 
-// range(0): accounts; range(1): operations that are called.
+// range(0): number of accounts; range(1): number of operations that are called.
 void BM_count(benchmark::State& state) {
   TrafficCells cells(operations(), loops);
   const auto ids = accounts(static_cast<std::size_t>(state.range(0)));

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# The wire against nginx, both with two workers, on this machine's loopback: a fixed 1 kB reply, and
-# a forward to the same upstream (nginx, in a process of its own, connections kept). wrk asks; the
-# order alternates; each cell is the median of its rounds. Prints requests/s and the ratio.
+# Compares the wire with nginx, both with two workers, on this machine's loopback: a fixed 1 kB
+# reply, and a forward to the same upstream (nginx in a separate process, with kept connections).
+# wrk drives both; the order alternates; each cell is the median of its rounds. Prints requests/s
+# and the ratio.
 #   benchmarks/wire/forward_vs_nginx.sh [BUILD_DIR]     ROUNDS=3 SECONDS_EACH=3 to change
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."

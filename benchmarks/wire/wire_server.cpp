@@ -1,5 +1,6 @@
-// The wire alone, for load: a fixed 1 kB JSON reply at /fixed, and everything else forwarded to an
-// upstream on loopback as the gateway will, without any of its rules. Ends with its stdin.
+// The wire alone, for load tests: a fixed 1 kB JSON reply at /fixed; everything else is forwarded
+// to an upstream on loopback, as the gateway does, but without any of its rules. Ends when its
+// stdin does.
 //   wire_server LOOPS [UPSTREAM_URL]     prints {"address": "..."}
 #include <unistd.h>
 
@@ -34,7 +35,7 @@ class ForwardCall final : public Call {
   const runtime::Deadline deadline_ = runtime::Deadline::after_ms(30'000);
 };
 
-// Buffers one piece, so that short replies leave in one send.
+// Buffers one piece, so that a short reply leaves in one send.
 class ForwardSink final : public HttpSink {
  public:
   explicit ForwardSink(Responder& responder) : responder_(responder) {}

@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
-"""The x402 lane beside the official Express middleware, in one run on this machine's loopback.
+"""Compares the x402 lane with the official Express middleware, in one run on this machine's
+loopback.
 
 1. Challenges: an unpaid call, answered 402 with an offer signed by ES256K.
-2. Paid calls: every request carries a payment of its own; both sides ask the same facilitator to
+2. Paid calls: every request carries a payment of its own. Both sides ask the same facilitator to
    verify and settle it, and it answers at once (nginx with fixed bodies, as is the upstream of the
-   gateway; Express makes its reply itself). The gateway keeps every payment durably, Express keeps
-   nothing. Both sign a receipt.
+   gateway; Express makes its reply itself). The gateway stores every payment durably, Express
+   stores nothing. Both sign a receipt.
 
-wrk with 32 connections, rounds alternating, medians; CPU is that of the server's processes alone.
-The middleware runs as its documentation has it, in one process, and in one for each of two cores.
-ROUNDS (3) rounds of SECONDS_EACH (3) seconds after one to warm up; payments are signed before each.
+wrk uses 32 connections; rounds alternate; figures are medians; CPU is that of the server's
+processes only. The middleware runs as its documentation says, in one process, and in one for each
+of two cores. ROUNDS (3) rounds of SECONDS_EACH (3) seconds after one to warm up; payments are
+signed before each.
 """
 
 import base64
@@ -33,7 +35,7 @@ from x402 import Payer, Seller, decoded  # noqa: E402
 NETWORK = "eip155:84532"
 TOKEN = "0x036CbD53842c5426634e7929541eC2318f3dCF7e"
 TARGET = "/v1/gateway/bench/item"
-# More than a side can take a second; what is too few shows as an error.
+# More than a side can use in a second; with too few, the benchmark fails.
 PAYMENTS_A_SECOND = {"express": 3000, "turnpike": int(os.environ.get("PAYMENTS_A_SECOND", "9000"))}
 
 REGISTRY = """
@@ -62,7 +64,8 @@ lanes:
 
 
 def instant(payer):
-    """Facilitator and upstream in one nginx: fixed replies at once; its address."""
+    """Facilitator and upstream in one nginx, which replies at once with fixed bodies. Returns it
+    and its address."""
     port = free_port()
     transaction = "0x" + "12" * 32
     replies = {
@@ -88,7 +91,7 @@ class Shop(Side):
         self.wrk(self.url, refused=True)
 
     def pay(self, payers):
-        """Payments are signed now: a challenge does not hold for ever."""
+        """Signs the payments now, because a challenge expires, and then sends them."""
         challenge = payers[0].get(self.url)["headers"]["payment-required"]
         count = PAYMENTS_A_SECOND[self.kind] * SECONDS_EACH // len(payers)
         with tempfile.TemporaryDirectory(prefix="turnpike-payments-") as directory:
@@ -102,7 +105,8 @@ class Shop(Side):
             self.wrk("-s", script, self.url, "--", payments, refused=False)
 
     def check(self, payer):
-        """Both sides sell the same: an offer signed by ES256K, verified, for the same price."""
+        """Checks that both sides sell the same: an offer signed by ES256K, verified, for the same
+        price."""
         challenge = payer.get(self.url)["headers"]["payment-required"]
         [offer] = payer.verify_offers(challenge)
         [signed] = decoded(challenge)["extensions"]["offer-receipt"]["info"]["offers"]
@@ -123,7 +127,7 @@ def start_gateway(address, postgres_url=None):
     (scratch / "turnpike.yaml").write_text(CONFIGURATION.format(facilitator=address))
     gateway = Gateway(registry=scratch / "registry", config=scratch / "turnpike.yaml",
                       plugins=BUILD / "plugins", postgres_url=postgres_url).start()
-    while gateway.get(TARGET).status != 402:  # until /supported has been asked
+    while gateway.get(TARGET).status != 402:  # until it has asked for /supported
         pass
     return gateway
 
@@ -132,7 +136,8 @@ def main():
     if not (BUILD / "plugins" / "x402.so").exists():
         print("this build has no x402 lane: nothing to measure")
         return
-    # One key, since the instant facilitator names one payer; two processes, since signing is slow.
+    # One key, because the instant facilitator names one payer; two processes, because signing is
+    # slow.
     payers = [Payer()]
     payers.append(Payer(key=payers[0].key))
     nginx, address = instant(payers[0].address)

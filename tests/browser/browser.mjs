@@ -1,4 +1,5 @@
-// What the walks through the pages share: Debian's Chromium, and axe-core's look at a page.
+// Shared by the walks through the pages: launching Debian's Chromium, and checking a page with
+// axe-core.
 import {readFileSync} from "node:fs";
 import {createRequire} from "node:module";
 import {chromium} from "playwright-core";
@@ -11,8 +12,8 @@ export const launch = () => chromium.launch({
   args: ["--no-sandbox", "--disable-gpu"],
 });
 
-// What a screen reader would stumble over. The page's policy forbids scripts of others, so axe is
-// run in the isolated world of the debugger. `person`: {page, client}.
+// Accessibility problems of a page. The page's policy forbids foreign scripts, so axe runs in the
+// isolated world of the debugger. `person`: {page, client}.
 export async function problemsOf(person, name) {
   await person.page.waitForLoadState("load");
   const {frameTree} = await person.client.send("Page.getFrameTree");
@@ -26,8 +27,8 @@ export async function problemsOf(person, name) {
   return JSON.parse(result.value).map((problem) => `${name}: ${problem}`);
 }
 
-// By a link of one use, and sets a password, as whoever comes for the first time. Without scripts
-// the page takes the token in a field.
+// Signs in with a single-use link and sets a password, as a new person does. Without scripts the
+// page takes the token in a field.
 export async function signIn(page, link, script = true) {
   const press = (label) => page.getByRole("button", {name: label, exact: true}).click();
   await page.goto(link);
@@ -39,7 +40,7 @@ export async function signIn(page, link, script = true) {
   await page.getByRole("heading", {name: "A password is set"}).waitFor();
 }
 
-// Pictures of a page for people to look at: light and dark, wide and narrow.
+// Screenshots of a page for people to look at: light and dark, wide and narrow.
 export async function shots(page, folder, name) {
   const before = page.viewportSize();
   for (const width of [1280, 390, 320]) {

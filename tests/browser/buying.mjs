@@ -1,8 +1,9 @@
 // Buying Credits by card: node buying.mjs STEPS, where STEPS is JSON: {origin, screenshots?,
-// people: [{name, link, account, script}]}. Each walks the same way, with or without scripts, to
-// the checkout page of the fake Stripe (tests/e2e/fake_checkout.py) and back; axe-core looks at
-// the pages of those with. Prints "pay" before money moves and "returned" once the browser is
-// back, and goes on when a line comes; at the end one JSON array of what each saw.
+// people: [{name, link, account, script}]}. Each person takes the same path, with or without
+// scripts, to the checkout page of the fake Stripe (tests/e2e/fake_checkout.py) and back; axe-core
+// checks the pages of people with scripts. Prints "pay" before money moves and "returned" once the
+// browser is back, and continues when a line arrives. Finally prints one JSON array of what each
+// person saw.
 import {once} from "node:events";
 import {createInterface} from "node:readline";
 import {launch, problemsOf, shots, signIn} from "./browser.mjs";
@@ -58,7 +59,7 @@ async function walk({name, link, account, script}) {
     if (steps.screenshots) await shots(at.page, steps.screenshots, `buying-${what}`);
   }
 
-  // At a page that would load anew meanwhile, in a tab in which it does not.
+  // Looks at a page that reloads itself, in a second tab where it does not.
   async function lookWhileItWaits(what) {
     if (!script) return;
     const still = await context.newPage();
@@ -72,7 +73,7 @@ async function walk({name, link, account, script}) {
     await still.close();
   }
 
-  // What the page says that an amount buys, before anything is sent to be bought.
+  // What the page says that an amount buys, before the purchase is submitted.
   async function sumOf(amount) {
     if (script) {
       await page.locator("#amount").fill(amount);
@@ -91,7 +92,7 @@ async function walk({name, link, account, script}) {
     return text("h1");
   }
 
-  // ---- in
+  // ---- sign-in
   await signIn(page, link, script);
 
   // ---- an amount, and what it buys
@@ -106,7 +107,7 @@ async function walk({name, link, account, script}) {
     await look("no-amount");
   }
 
-  // ---- begun, declined, left and taken up again
+  // ---- begun, declined, abandoned and resumed
   seen.checkout = await begin("12.30");
   await press("Decline");
   seen.declined = [isAtCheckout(new URL(page.url())), await text("[role=alert]")];
@@ -124,7 +125,7 @@ async function walk({name, link, account, script}) {
   await page.getByRole("link", {name: /^Go on to pay/}).click();
   await page.waitForURL(isAtCheckout);
 
-  // ---- paid; the page of the purchase looks again by itself
+  // ---- paid; the page of the purchase reloads by itself
   await tell("pay");
   await press("Pay");
   await page.waitForURL(isAtPurchase);
@@ -140,7 +141,7 @@ async function walk({name, link, account, script}) {
   await look("credited");
   const lastPage = page.url();
 
-  // ---- its documents stand at the payment service
+  // ---- its documents are at the payment service
   seen.documents = [];
   for (const label of ["Invoice", "Invoice as PDF", "Receipt"]) {
     await page.goto(lastPage);
@@ -160,7 +161,7 @@ async function walk({name, link, account, script}) {
     .allInnerTexts();
   await look("billing");
 
-  // ---- another one is declined and stays unpaid
+  // ---- another purchase is declined and stays unpaid
   await begin("1");
   await press("Decline");
   await press("Cancel");
@@ -169,7 +170,7 @@ async function walk({name, link, account, script}) {
   await page.goto(dashboard + "/billing");
   seen.balanceAfterDecline = await text(".figure");
 
-  // ---- and one is paid at once, as most are
+  // ---- one is paid at once, as most are
   await begin("2.50");
   await tell("pay");
   await press("Pay");

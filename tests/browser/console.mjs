@@ -1,6 +1,7 @@
 // The operator console in a browser: node console.mjs STEPS, where STEPS is JSON: {origin,
-// credential, paths, screenshots?}. Signs in by keyboard, looks at every path in both schemes and
-// three widths, does a form without script, and signs out. Prints one JSON object of what was seen.
+// credential, paths, screenshots?}. Signs in by keyboard, checks every path in both color schemes
+// and three widths, submits a form without scripts, and signs out. Prints one JSON object of what
+// it saw.
 import {launch, problemsOf, shots} from "./browser.mjs";
 
 const steps = JSON.parse(process.argv[2]);

@@ -1,7 +1,7 @@
-// People with a keyboard and nothing else: node keyboard.mjs STEPS, where STEPS is JSON: {origin,
-// people: [{link, account, script}]}. Each signs in by link, sets a password, makes a key and an
-// invitation, filters the calls and reads one in the inspector; everything is reached with the Tab
-// key and used with the keys that browsers give it. Prints a JSON array of what each saw.
+// People who use only the keyboard: node keyboard.mjs STEPS, where STEPS is JSON: {origin, people:
+// [{link, account, script}]}. Each signs in by link, sets a password, makes a key and an
+// invitation, filters the calls and reads one in the inspector. Everything is reached with the Tab
+// key and operated with the browser's standard keys. Prints a JSON array of what each person saw.
 import {launch} from "./browser.mjs";
 
 const PASSWORD = "rivers carry seven lamps";
@@ -9,7 +9,7 @@ const TABS_MAX = 120;
 
 const steps = JSON.parse(process.argv[2]);
 
-// Runs in the page. What keeps people from seeing that the element has the focus; empty: nothing.
+// Runs in the page. Says why people cannot see that the element has the focus, or "".
 function whyUnseen(element) {
   const name = `${element.localName} "${element.innerText || element.name || element.id}"`;
   const style = getComputedStyle(element);
@@ -28,7 +28,7 @@ function whyUnseen(element) {
 const browser = await launch();
 
 async function walk({link, account, script}) {
-  // With less motion, so that what gets the focus is in view at once.
+  // Motion is reduced, so that a focused element is in view at once.
   const context = await browser.newContext({javaScriptEnabled: script, reducedMotion: "reduce"});
   const page = await context.newPage();
   const seen = {unseenFocus: [], urls: []};
@@ -37,7 +37,7 @@ async function walk({link, account, script}) {
     if (message.type() === "error") seen.urls.push(message.text());
   });
 
-  // Goes on with Tab until the element has the focus, which must be seen at each step.
+  // Presses Tab until the element has the focus, which must be visible at each step.
   async function reach(locator) {
     for (let tab = 0; tab < TABS_MAX; ++tab) {
       await page.keyboard.press("Tab");

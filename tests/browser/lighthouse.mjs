@@ -1,9 +1,10 @@
-// Lighthouse on public pages: node lighthouse.mjs STEPS, where STEPS is JSON, or `-` and the JSON
-// on standard input: {urls: [...], isWithoutSpeed?, wanted?}. Prints one JSON array: of each URL
-// the scores (0 to 100) by category, whether search engines may list it, and the audits that
-// failed. SEO has no score where they may not: Lighthouse would count that against the page.
-// Where the score for performance is below `wanted`, the page is looked at again, twice at most,
-// and the fastest look counts: other programs make a page slower than it is, and never faster.
+// Runs Lighthouse on public pages: node lighthouse.mjs STEPS, where STEPS is JSON, or `-` with the
+// JSON on standard input: {urls: [...], isWithoutSpeed?, wanted?}. Prints one JSON array with, for
+// each URL, the scores (0 to 100) by category, whether search engines may list it, and the audits
+// that failed. SEO has no score where they may not list it, because Lighthouse would count that
+// against the page. If the score for performance is below `wanted`, the page is measured again, at
+// most twice, and the fastest run counts: other programs can make a page seem slower than it is,
+// but never faster.
 import {readFileSync} from "node:fs";
 import lighthouse from "lighthouse";
 import {launch} from "chrome-launcher";
@@ -27,7 +28,7 @@ for (const url of steps.urls) {
 await chrome.kill();
 console.log(JSON.stringify(found));
 
-// On a busy machine the first look sometimes has no score at all.
+// On a busy machine the first run sometimes has no score at all.
 function isTooSlow({scores}) {
   return !steps.isWithoutSpeed && (scores.performance ?? -1) < (steps.wanted ?? 0);
 }
@@ -46,7 +47,7 @@ async function scoresOf(url) {
       }
     }
   }
-  // Said by `robots` in the page, and by robots.txt.
+  // The page's `robots` or robots.txt decides this.
   const isListed = lhr.audits["is-crawlable"].score !== 0;
   if (!isListed) delete scores.seo;
   return {url, scores, isListed, failed};

@@ -1,9 +1,9 @@
-// Looks at pages as people get them: node look.mjs STEPS, where STEPS is JSON, or `-` and the JSON
+// Checks pages as people get them: node look.mjs STEPS, where STEPS is JSON, or `-` with the JSON
 // on standard input:
 //   {origin, cookies: {name: value}, pages: [{name, path, status?}], schemes: ["light", "dark"],
 //    widths: [1280, 390], axe: bool, scripts: bool, screenshots?: folder}
-// A page is loaded once, then seen in each scheme and width. Prints one JSON array: of each page
-// how many requests it took, and what is wrong with it.
+// A page is loaded once and then checked in each scheme and width. Prints one JSON array with, for
+// each page, how many requests it took and what is wrong with it.
 import {mkdirSync, readFileSync} from "node:fs";
 import {launch, problemsOf} from "./browser.mjs";
 
@@ -18,7 +18,7 @@ console.log(JSON.stringify(looks));
 
 async function lookAtAll() {
   for (let next = pages.shift(); next !== undefined; next = pages.shift()) {
-    // Each with an empty cache, as somebody who comes for the first time.
+    // Each page gets an empty cache, as for a new visitor.
     const context = await browser.newContext({javaScriptEnabled: steps.scripts ?? true});
     await context.addCookies(Object.entries(steps.cookies ?? {}).map(
       ([name, value]) => ({name, value, url: steps.origin})));
@@ -28,12 +28,12 @@ async function lookAtAll() {
 }
 
 async function lookAt(page, {name, path, status = 200}) {
-  page.setDefaultTimeout(120_000);  // other tests run beside this one
+  page.setDefaultTimeout(120_000);  // other tests run at the same time
   const client = await page.context().newCDPSession(page);
   const problems = [];
   let requests = 0;
   page.on("console", (message) => {
-    // A page that is refused on purpose is told of by the browser, too.
+    // The browser also reports a page that is refused on purpose.
     const isOfTheStatus = status >= 400 && message.text().includes(`status of ${status}`);
     if (["error", "warning"].includes(message.type()) && !isOfTheStatus) {
       problems.push(`console: ${message.text()}`);

@@ -1,5 +1,5 @@
-// Another reader of Markdown than the gateway's own. On standard input a JSON list of texts, on
-// standard output the list of their HTML.
+// A reader of Markdown that is independent of the gateway's own. Standard input: a JSON list of
+// texts; standard output: a JSON list of their HTML.
 import MarkdownIt from "markdown-it";
 
 let input = "";

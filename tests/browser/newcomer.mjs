@@ -1,6 +1,6 @@
-// A newcomer's way: node newcomer.mjs STEPS, where STEPS is JSON: {origin, link, source}. From the
-// home page to an operation, in by a link, a key, a call in the playground, and that call in the
-// inspector. Prints one JSON object of what was seen.
+// A newcomer's path: node newcomer.mjs STEPS, where STEPS is JSON: {origin, link, source}. It goes
+// from the home page to a data source, signs in by a link, makes a key and a call in the
+// playground, and reads that call in the inspector. Prints one JSON object of what was seen.
 import {launch} from "./browser.mjs";
 
 const steps = JSON.parse(process.argv[2]);

@@ -1,6 +1,6 @@
-// What a screen reader would stumble over on pages: node pages.mjs STEPS, where STEPS is JSON:
-// {origin, session, paths}. `session` is the cookie of a person, or empty. Prints a JSON array of
-// axe's findings for each.
+// Accessibility problems of pages: node pages.mjs STEPS, where STEPS is JSON: {origin, session,
+// paths}. `session` is the cookie of a person, or empty. Prints a JSON array of axe's findings for
+// each page.
 import {readFileSync} from "node:fs";
 import {createRequire} from "node:module";
 import {chromium} from "playwright-core";
@@ -21,7 +21,7 @@ const found = [];
 for (const path of steps.paths) {
   await page.goto(steps.origin + path);
   const {frameTree} = await client.send("Page.getFrameTree");
-  // The page's policy forbids scripts of others, so axe runs in the debugger's isolated world.
+  // The page's policy forbids foreign scripts, so axe runs in the debugger's isolated world.
   const {executionContextId} = await client.send("Page.createIsolatedWorld",
     {frameId: frameTree.frame.id, worldName: "axe"});
   await client.send("Runtime.evaluate", {expression: axe, contextId: executionContextId});

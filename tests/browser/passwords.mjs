@@ -1,8 +1,8 @@
 // Passwords and recovery codes on the pages: node passwords.mjs STEPS, where STEPS is JSON:
-// {origin, people: [{link, login, account, script}], screenshots?}. Each person walks the same
-// way, with or without scripts; axe-core looks at the pages of those with. Prints "age" when the
-// test that started it is to let the proofs of who people are grow old, and goes on when a line
-// comes; at the end one JSON object of what each saw.
+// {origin, people: [{link, login, account, script}], screenshots?}. Each person takes the same
+// path, with or without scripts; axe-core checks the pages of people with scripts. Prints "age"
+// when the calling test must let the person's step-up expire, and continues when a line arrives.
+// Finally prints one JSON array of what each person saw.
 import {once} from "node:events";
 import {createInterface} from "node:readline";
 import {launch, problemsOf, shots} from "./browser.mjs";
@@ -59,7 +59,7 @@ async function walk({link, login, account, script}) {
   await signOut();
   await look("login");
 
-  // ---- in with it
+  // ---- sign-in with the password
   await signIn("not this one at all");
   seen.wrong = [path(), await alert()];
   await open("/dashboard/" + account + "/keys");
@@ -68,7 +68,7 @@ async function walk({link, login, account, script}) {
   await press("Sign in with the password");
   seen.afterSignIn = path();
 
-  // ---- a key takes a fresh proof
+  // ---- making a key needs a fresh proof
   console.log("age");
   await once(input, "line");
   await page.locator("#key-name").fill("research");
@@ -82,7 +82,7 @@ async function walk({link, login, account, script}) {
   await press("Create an API key");
   seen.key = await page.locator("#secret").textContent();
 
-  // ---- recovery codes, one of which lets in to set another password
+  // ---- recovery codes, one of which lets the person in to set another password
   await open("/account");
   await press("Make new recovery codes");
   seen.codes = await page.locator(".secret code").allTextContents();

@@ -1,8 +1,8 @@
 // A person on the web host: node people.mjs STEPS, where STEPS is JSON: {origin, link, account,
 // secondLink, consents, callback, screenshots?}. `consents` are the paths of four requests for
-// access, which are answered at the URL `callback`. Prints "age" when the test that started it is
-// to let the proofs of who people are grow old, and goes on when a line comes; at the end one JSON
-// object of what was seen.
+// access, which are answered at the URL `callback`. Prints "age" when the calling test must let the
+// step-ups expire, and continues when a line arrives. Finally prints one JSON object of what was
+// seen.
 import {generateKeyPairSync} from "node:crypto";
 import {once} from "node:events";
 import {createInterface} from "node:readline";
@@ -66,7 +66,7 @@ await owner.page.getByRole("cell", {name: "Laptop", exact: true}).waitFor();
 await look(owner, "account");
 seen.cookieForScripts = await owner.page.evaluate(() => document.cookie);
 
-// ---- out, and in again with the passkey
+// ---- sign-out, and sign-in with the passkey
 await press(owner, "Sign out");
 await owner.page.waitForURL("**/login");
 await owner.page.goBack();
@@ -87,7 +87,7 @@ seen.keyShownAgain = (await owner.page.content()).includes(seen.key);
 await owner.page.getByRole("heading", {name: "1 API key can call"}).waitFor();
 await look(owner, "keys");
 
-// ---- it is renamed and bounded
+// ---- the key is renamed and bounded
 await owner.page.getByRole("link", {name: "research", exact: true}).click();
 await look(owner, "key");
 await owner.page.locator("#name").fill("<b>research</b>");
@@ -138,7 +138,7 @@ await quietPage.waitForURL(CALLBACK);
 seen.approvedWithoutScript = quietPage.url();
 await quiet.close();
 
-// ---- what spends or grants takes a fresh proof
+// ---- spending and granting need a fresh proof
 await letProofsAge();
 await open(owner, steps.consents[2]);
 seen.consentNeedsProof = await owner.page.locator("main .alert").textContent();
@@ -189,7 +189,7 @@ await colleague.page.getByRole("link", {name: "demo"}).click();
 await colleague.page.waitForURL("**/dashboard/*");
 await open(colleague, `/dashboard/${steps.account}/members`);
 
-// ---- the colleague may not remove the owner; the last owner may neither leave nor be less
+// ---- the colleague may not remove the owner; the last owner may not leave or lose the role
 seen.removeOwnerOffered = await colleague.page.getByRole("button", {name: /Owner/}).count();
 await open(owner, `/dashboard/${steps.account}/members`);
 await press(owner, "Leave");
@@ -217,7 +217,7 @@ await open(owner, "/account");
 await press(owner, "Remove Laptop");
 seen.lastCredential = await owner.page.locator("main .alert").textContent();
 
-// ---- a passkey without user verification, and one that was deleted here
+// ---- a passkey without user verification
 await press(owner, "Sign out").catch(() => undefined);
 await open(owner, "/login");
 await owner.client.send("WebAuthn.setUserVerified",

@@ -1,6 +1,6 @@
-// A person who has an identity at another provider: node providers.mjs STEPS, where STEPS is JSON:
-// {origin, provider, scripts, screenshots?}; `provider` is the name of one that makes people and
-// agrees to everything. Nothing here needs a script but axe. Prints one JSON object of what was
+// A person with an identity at another provider: node providers.mjs STEPS, where STEPS is JSON:
+// {origin, provider, scripts, screenshots?}. `provider` is the name of a provider that creates
+// people and agrees to everything. Only axe needs scripts here. Prints one JSON object of what was
 // seen.
 import {launch, problemsOf, shots} from "./browser.mjs";
 
@@ -24,7 +24,7 @@ await page.getByRole("link", {name: `Sign in with ${steps.provider}`}).click();
 await page.waitForURL("**/account");
 await look("account-provider");
 
-// A refusal offers the fresh proof, which is a form whose way leads over other hosts.
+// A refusal offers the fresh proof in a form that leads over other hosts.
 await page.getByLabel("Name of a new billing account").fill("Acme");
 await press("Create a billing account");
 await look("refusal-provider");

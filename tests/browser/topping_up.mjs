@@ -1,9 +1,9 @@
 // Auto Top-Up: node topping_up.mjs STEPS, where STEPS is JSON: {origin, screenshots?, people:
 // [{name, link, account, script}]}. Each person saves a card at the checkout page of the fake
-// Stripe (tests/e2e/fake_checkout.py), turns Auto Top-Up on, sees what comes of it, and turns it
-// off; axe-core looks at the pages of those with scripts. Prints "spend" once it is on and "break"
-// when the card is to fail, and goes on when a line comes; at the end one JSON array of what each
-// saw.
+// Stripe (tests/e2e/fake_checkout.py), turns Auto Top-Up on, sees its effects, and turns it off;
+// axe-core checks the pages of people with scripts. Prints "spend" once it is on and "break" when
+// the card must fail, and continues when a line arrives. Finally prints one JSON array of what each
+// person saw.
 import {once} from "node:events";
 import {createInterface} from "node:readline";
 import {launch, problemsOf, shots, signIn} from "./browser.mjs";
@@ -54,7 +54,7 @@ async function walk({name, link, account, script}) {
     if (steps.screenshots) await shots(page, steps.screenshots, `top-up-${what}`);
   }
 
-  // Looks at the page until it says so; the text that it said at last.
+  // Reloads the page until the fact says `words`. Returns the fact's last text.
   async function until(term, words) {
     for (let at = 0; at < LOOKS_MAX; ++at) {
       await open();
@@ -102,7 +102,7 @@ async function walk({name, link, account, script}) {
     await fact("Balance")];
   await look("on");
 
-  // ---- calls spend Credits until there are few
+  // ---- calls spend Credits until few are left
   await tell("spend");
   seen.run = await until("Last top-up", "credited");
   seen.after = [await fact("Balance"), await fact("Spent by it this month")];

@@ -1,4 +1,4 @@
-// What the HTML standard says of pages: node valid.mjs STEPS, or `-` and the JSON on standard
+// Checks pages against the HTML standard: node valid.mjs STEPS, or `-` with the JSON on standard
 // input: {pages: {path: html}}. Prints a JSON array of findings.
 import {readFileSync} from "node:fs";
 import {HtmlValidate} from "html-validate";
@@ -7,7 +7,7 @@ const steps = JSON.parse(process.argv[2] === "-" ? readFileSync(0, "utf8") : pro
 const validator = new HtmlValidate({
   extends: ["html-validate:standard"],
   rules: {
-    // Of style alone.
+    // Rules that only concern style.
     "no-trailing-whitespace": "off",
     "long-title": "off",
     "void-style": "off",

@@ -1,5 +1,6 @@
-"""A node of a made-up Substrate chain on a loopback port: JSON-RPC over HTTP, blocks whose headers
-have their hashes, a state each. It lies, forgets and tarries where a test lets it.
+"""A node of a made-up Substrate chain, on a loopback port. It speaks JSON-RPC over HTTP. Its blocks
+have hashes computed from their headers, and each block has a state of its own. A test can make the
+node lie, forget or delay through `meddle`.
 """
 
 import hashlib
@@ -12,7 +13,7 @@ CODE = "0x3a636f6465"
 AUTHORIZED = "0x26aa394eea5630e07c48ae0c9558cef72fa9f1bf25567808771bff091dc89ecd"
 NOW = "0xf0c365c3cf59d671eb72da0e7a4113c49f1f0515f462cdcf84e0f1d6045dfcbb"
 
-# examplechain 1000001, plain and compressed.
+# Runtime code of spec examplechain 1000001, plain and compressed.
 PLAIN = bytes.fromhex(
     "0061736d0100000000310c72756e74696d655f61706973df6acb689907609b0500000037e397fc7c91f5e402000000"
     "40fe3ad401f8959a0600000000430f72756e74696d655f76657273696f6e306578616d706c65636861696e4c706172"

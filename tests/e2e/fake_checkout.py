@@ -1,5 +1,5 @@
-"""The page of a Checkout Session of the fake Stripe (fake_stripe.py), where a person pays or lets a
-card be kept: what a browser is shown, and what the number of a card comes to."""
+"""The page of a Checkout Session of the fake Stripe (fake_stripe.py), where a person pays or saves
+a card: the HTML that a browser is shown, and what each card number leads to."""
 
 import dataclasses
 import html
@@ -7,8 +7,8 @@ import html
 
 @dataclasses.dataclass(frozen=True)
 class Card:
-    """`now`: why the page declines it. `later`: why each charge without the person is declined,
-    though the page takes it."""
+    """`now`: why the page declines the card. `later`: why each charge without the person is
+    declined, although the page accepts the card."""
 
     brand: str = "visa"
     now: dict | None = None
@@ -16,7 +16,7 @@ class Card:
     words: str = "is good"
 
 
-# As the numbers that Stripe gives for tests.
+# These follow Stripe's test card numbers.
 CARDS = {
     "4242424242424242": Card(),
     "5555555555554444": Card("mastercard"),
@@ -28,7 +28,7 @@ CARDS = {
     "4000000000000341": Card(
         later={"code": "card_declined", "decline_code": "generic_decline"},
         words="is taken, and declined when it is charged later"),
-    # Here the person is there to prove it; a charge without them is refused.
+    # On the page the person is present for 3D Secure; a charge without the person is refused.
     "4000002760003184": Card(
         later={"code": "authentication_required", "decline_code": "authentication_required"},
         words="is taken, and asks for 3D Secure when it is charged later"),
@@ -37,7 +37,7 @@ GOOD, DECLINED = "4242424242424242", "4000000000000002"
 
 
 def number_of(text):
-    """A number of CARDS as it was typed; None: it is none of them."""
+    """The number in CARDS that `text` stands for, or None if it is not one of them."""
     plain = text.replace(" ", "").replace("-", "")
     return plain if plain in CARDS else None
 
@@ -53,7 +53,7 @@ def money(minor, currency):
 
 
 def what_is_bought(session, title):
-    """The heading and the lines under it."""
+    """The heading and the lines below it."""
     if session["mode"] == "setup":
         return "<h1>Save a card</h1><p>Nothing is charged now."
     total = money(session["amount_total"], session["currency"])
@@ -65,7 +65,7 @@ def what_is_bought(session, title):
 
 
 def checkout(session, title, problem):
-    """The page of an open session; `problem`: why the last card was not taken, or None."""
+    """The page of an open session. `problem`: why the last card was not accepted, or None."""
     word = "Save card" if session["mode"] == "setup" else "Pay"
     cards = "".join(f"<li><code>{number}</code> {card.words}" for number, card in CARDS.items())
     main = what_is_bought(session, title)

@@ -1,6 +1,6 @@
-"""Fakes of what governance data is polled from, on loopback: a Snapshot hub (GraphQL), a Discourse
-forum and an Ethereum node (JSON-RPC). They speak the real protocols with the real limits, and may
-be told to fail, to lie, to wait and to change under the reader's hands.
+"""Fakes, on loopback, of the sources from which governance data is polled: a Snapshot hub
+(GraphQL), a Discourse forum and an Ethereum node (JSON-RPC). They speak the real protocols with the
+real limits. A test can make them fail, lie, wait, or change their data while a client is reading.
 """
 
 import http.server
@@ -12,8 +12,8 @@ import urllib.parse
 
 
 class Fake:
-    """The server: a subclass answers `reply(method, path, query, headers, body)` with a status, a
-    JSON value or bytes, and headers."""
+    """The server. A subclass implements `reply(method, path, query, headers, body)`, which returns
+    a status and a JSON value or bytes."""
 
     def __init__(self):
         self.requests = []
@@ -28,7 +28,7 @@ class Fake:
             def answer(self):
                 body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
                 status, headers, reply = fake.serve(self.command, self.path, self.headers, body)
-                if status is None:  # hangs up without a word
+                if status is None:  # closes the connection without a reply
                     self.close_connection = True
                     return
                 try:
@@ -50,7 +50,7 @@ class Fake:
             daemon_threads = True
             request_queue_size = 128
 
-            def handle_error(self, *_):  # connections of a gateway that was killed
+            def handle_error(self, *_):  # errors on connections of a gateway that was killed
                 pass
 
         self.server = Server(("127.0.0.1", 0), Handler)
@@ -63,12 +63,13 @@ class Fake:
         self.server.server_close()
 
     def script(self, status, body=b"{}", headers=None, times=1, when=lambda *_: True):
-        """The next `times` requests that `when` says yes to are answered so."""
+        """Answers the next `times` requests for which `when` is true with this reply."""
         with self.lock:
             self.scripted += [(when, status, headers or {}, body)] * times
 
     def hold(self, when=lambda *_: True):
-        """The next request of the kind waits: (arrived, release), two events."""
+        """Makes the next request for which `when` is true wait. Returns two events: (arrived,
+        released)."""
         arrived, released = threading.Event(), threading.Event()
         with self.lock:
             self.gate = (when, arrived, released)
@@ -115,7 +116,7 @@ def tokens_of(text):
 
 
 class GraphQuery:
-    """`query($a:T){name(arguments){fields}}`: one selection, with variables."""
+    """Parses `query($a:T){name(arguments){fields}}`: one selection, with variables."""
 
     def __init__(self, text, variables):
         self.tokens, self.at, self.variables = tokens_of(text), 0, variables
@@ -181,7 +182,7 @@ def pick(record, fields):
 
 
 class Hub(Fake):
-    """`now` decides the state of proposals, as at the real hub."""
+    """`now` decides the state of proposals, as on the real hub."""
 
     def __init__(self, now):
         super().__init__()
@@ -335,19 +336,21 @@ def text_words(text):
 
 
 class Node(Fake):
-    """A chain with a block every 12 s. `range_max` is what it takes, whatever it says."""
+    """A chain with a block every 12 s. `range_max` is the real limit on a range of blocks; the
+    error message names another one."""
 
     def __init__(self, head, first_time, chain_id=1):
         super().__init__()
         self.chain_id, self.first_time = chain_id, first_time
         self.head = head
-        self.fork = {}  # block -> salt of its hash
+        self.fork = {}  # block -> salt of the hashes from there on
         self.logs = []
         self.range_max, self.takes_batches = 10_000, True
-        self.functions = {}  # of the contract: selector -> what it returns, given its argument
+        self.functions = {}  # of the contract: selector -> function from the argument to the result
 
     def tell_modes(self, clock, quorum):
-        """As a contract of OpenZeppelin; `quorum` of the value of its clock."""
+        """Answers as a contract of OpenZeppelin; `quorum` is called with the value of the
+        contract's clock."""
         def text(value):
             return lambda _: "0x" + word(32) + text_words(value)
         self.functions = {"4bf5d7e9": text(clock),
@@ -365,7 +368,8 @@ class Node(Fake):
                 "timestamp": hex(self.first_time + 12 * number), "transactions": []}
 
     def reorganise(self, block, keep=lambda log: False):
-        """The blocks from `block` on are others, with other hashes; logs there go, but for some."""
+        """Replaces the blocks from `block` on with ones that have other hashes. Their logs are
+        dropped, except those for which `keep` is true."""
         with self.lock:
             self.fork[block] = max(self.fork.values(), default=0) + 1
             self.logs = [log for log in self.logs if log["block"] < block or keep(log)]
@@ -428,7 +432,7 @@ class Node(Fake):
     def answer_logs(self, wanted, result):
         begin, end = int(wanted["fromBlock"], 16), int(wanted["toBlock"], 16)
         if end - begin + 1 > self.range_max:
-            # As nodes do, it names a limit that is not the one it has.
+            # Real nodes, too, name a limit that is not the one they enforce.
             result["error"] = {"code": -32005, "message": "query exceeds the range of 10000 blocks"}
             return
         found = [log for log in self.logs

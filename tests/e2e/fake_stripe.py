@@ -1,11 +1,11 @@
-"""A Stripe of our own on loopback: customers, Checkout Sessions with the page where a person pays,
-PaymentIntents, refunds, disputes, events, and webhooks that it signs and sends. It does what the
-stripe plugin needs of Stripe's API and refuses everything else; tests/stripe holds what it answers
-to the types of Stripe's own client.
+"""A fake Stripe on loopback: customers, Checkout Sessions with the page where a person pays,
+PaymentIntents, refunds, disputes, events, and webhooks that it signs and sends. It implements what
+the stripe plugin needs of Stripe's API and refuses everything else. tests/stripe checks its replies
+against the types of Stripe's own client.
 
-Nothing happens by chance: ids are counted, and what a test does not ask for does not happen. What
-the outside does to it are commands (pay, decline, refund, dispute, ...); what goes wrong between it
-and the gateway are faults of calls (fault) and of events (event_fault, event_rule).
+Everything is deterministic: ids are counters, and nothing happens that a test does not ask for.
+Commands (pay, decline, refund, dispute, ...) act as the outside world does. Faults of calls (fault)
+and of events (event_fault, event_rule) disturb the traffic between the fake and the gateway.
 """
 
 import copy
@@ -31,17 +31,17 @@ MINUTE = 60
 
 
 class Refused(Exception):
-    """An error as Stripe answers it."""
+    """An error as Stripe reports it."""
 
     def __init__(self, status, kind="invalid_request_error", keep=False, **members):
         super().__init__(members.get("code", kind))
         self.status = status
-        self.keep = keep  # under the Idempotency-Key
+        self.keep = keep  # whether the Idempotency-Key keeps this reply
         self.error = {"type": kind, "message": "This is what people may read.", **members}
 
 
 def nested(pairs):
-    """a[b][0]=c as {"a": {"b": ["c"]}}."""
+    """Turns a[b][0]=c into {"a": {"b": ["c"]}}."""
     tree = {}
     for name, value in pairs:
         path = re.findall(r"[^\[\]]+", name)
@@ -78,9 +78,9 @@ def sign(secret, body, seconds):
 
 
 class Fault:
-    """What happens to one call: "lost" (done, and the reply is not sent), "broken" (not done, and
-    the connection breaks), "500_before" (not done), "500_after" (done), "409", "429", or "held"
-    (worked on until release() is called; meanwhile its key is in use)."""
+    """What happens to one call: "lost" (done, but the reply is not sent), "broken" (not done, and
+    the connection breaks), "500_before" (not done), "500_after" (done), "409", "429", or "held" (in
+    progress until release() is called; meanwhile its key is in use)."""
 
     def __init__(self, kind):
         self.kind = kind
@@ -99,9 +99,9 @@ class FakeStripe:
         self.lock = threading.RLock()
         self.counts = {}
         self.objects = {}
-        self.order = []  # ids as they were made
+        self.order = []  # ids in order of creation
         self.kept = {}  # by Idempotency-Key
-        self.busy = set()  # keys of requests that are being worked on
+        self.busy = set()  # keys of requests in progress
         self.faults = {}  # by route
         self.event_faults = {}  # by type
         self.event_rule = None  # event -> fault or None
@@ -111,7 +111,7 @@ class FakeStripe:
         self.targets = []
         self.held = []
         self.offset = 0
-        self.cards = {}  # what the next charges of a payment method come to
+        self.cards = {}  # payment method -> why its next charges are declined
         self.outbox = queue.Queue()
         self.connections = set()
         self.server = self._make_server()
@@ -122,7 +122,7 @@ class FakeStripe:
             thread.start()
 
     def close(self):
-        """All its threads have ended when it returns."""
+        """All threads of the fake have ended when this returns."""
         for waiting in [one for some in self.faults.values() for one in some]:
             waiting.release()
         self.outbox.put(None)
@@ -137,7 +137,7 @@ class FakeStripe:
         for thread in self.threads:
             thread.join()
 
-    # ---- what a test arranges
+    # ---- what a test sets up
 
     def now(self):
         return int(time.time()) + self.offset
@@ -146,22 +146,23 @@ class FakeStripe:
         self.offset += seconds
 
     def send_webhooks_to(self, url, *, status="enabled", version=VERSION, types=("*",)):
-        """To the gateway's intake, and the endpoint that `check` finds."""
+        """Sends webhooks to the gateway's intake at `url`, and adds the endpoint that `check`
+        finds."""
         with self.lock:
             self.targets.append(url)
             return self._new("we", objects.WEBHOOK_ENDPOINT, url=url, status=status,
                              api_version=version, enabled_events=list(types))
 
     def fault(self, route, kind, times=1):
-        """Of the next calls of a route, as "POST /v1/payment_intents/{id}/confirm"."""
+        """Adds a fault to the next calls of `route` ("POST /v1/payment_intents/{id}/confirm")."""
         with self.lock:
             made = [Fault(kind) for _ in range(times)]
             self.faults.setdefault(route, []).extend(made)
             return made[0]
 
     def event_fault(self, kind, fault, times=1):
-        """Of the next events of a type: "drop", "double", "triple", "reorder" (after the next
-        one), "late" (when release_events() is called), "wrong_secret"."""
+        """Adds a fault to the next events of a type: "drop", "double", "triple", "reorder" (sent
+        after the next event), "late" (sent when release_events() is called), "wrong_secret"."""
         with self.lock:
             self.event_faults.setdefault(kind, []).extend([fault] * times)
 
@@ -173,11 +174,11 @@ class FakeStripe:
         self.flush()
 
     def flush(self):
-        """Returns when all that was to be sent has been sent."""
+        """Returns when everything in the queue has been sent."""
         self.outbox.join()
 
     def of(self, kind):
-        """All objects of a kind, in their order."""
+        """All objects of a kind, in order of creation."""
         with self.lock:
             return [copy.deepcopy(self.objects[one]) for one in self.order
                     if self.objects[one]["object"] == kind]
@@ -194,8 +195,8 @@ class FakeStripe:
                 if one["client_reference_id"] == purchase_id][-1]["id"]
 
     def pay(self, session_id, last4="4242", delayed=False, brand="visa"):
-        """A person pays, or lets a card be saved; with `delayed`, the money is on its way. Returns
-        the payment method."""
+        """A person pays, or saves a card. With `delayed`, the payment is still processing. Returns
+        the id of the payment method."""
         with self.lock:
             session = self._open(session_id)
             method = self._card(last4, session["customer"], brand)
@@ -216,7 +217,7 @@ class FakeStripe:
             return method["id"]
 
     def settle(self, session_id, succeeds=True):
-        """The end of a delayed payment."""
+        """Ends a delayed payment."""
         with self.lock:
             session = self.objects[session_id]
             intent = self.objects[session["payment_intent"]]
@@ -229,7 +230,7 @@ class FakeStripe:
                 self._event("checkout.session.async_payment_failed", session)
 
     def decline(self, session_id, code="card_declined", **more):
-        """A card is declined on the page; the person may take another."""
+        """The page declines a card; the person may try another."""
         with self.lock:
             session = self._open(session_id)
             if session["mode"] == "setup":
@@ -244,7 +245,7 @@ class FakeStripe:
             self._event("checkout.session.expired", session)
 
     def decline_card(self, method_id, code="card_declined", **more):
-        """Each further charge of a saved card is declined, until accept_card()."""
+        """Every further charge of a saved card is declined until accept_card() is called."""
         with self.lock:
             self.cards[method_id] = {"code": code, **more}
 
@@ -263,7 +264,7 @@ class FakeStripe:
             self._event("payment_method.detached", method)
 
     def refund(self, payment_id, amount=None, status="succeeded"):
-        """From the dashboard."""
+        """A refund made in the dashboard. Returns its id."""
         with self.lock:
             return self._refund(self.objects[payment_id], amount, status, {})["id"]
 
@@ -471,7 +472,7 @@ class FakeStripe:
             connection.close()
 
     def signed_event(self, kind, about, secret=None):
-        """The body and header of an event that a test sends itself."""
+        """The body and signature header of an event that a test sends itself."""
         event = {"id": self._id("evt"), "object": "event", "api_version": VERSION,
                  "created": self.now(), "livemode": False, "pending_webhooks": 0,
                  "request": None, "type": kind, "data": {"object": about}}
@@ -530,7 +531,7 @@ class FakeStripe:
         return None, ()
 
     def answer(self, method, target, headers, body):
-        """(status, headers, reply); None: the connection breaks."""
+        """(status, headers, reply), or None if the connection breaks."""
         path, _, query = target.partition("?")
         text = body.decode() if method == "POST" else query
         params = nested(urllib.parse.parse_qsl(text, keep_blank_values=True))
@@ -583,7 +584,7 @@ class FakeStripe:
         if row is None:
             raise Refused(404)
         if headers.get("Authorization") != "Bearer " + self.key:
-            # Stripe's own hides most of it; a gateway must not rely on that.
+            # Stripe hides most of the key; the gateway must not rely on that.
             raise Refused(401, message="Invalid API Key provided: " +
                           headers.get("Authorization", "").removeprefix("Bearer "))
         if headers.get("Stripe-Version") != VERSION:
@@ -594,7 +595,7 @@ class FakeStripe:
             raise Refused(429, code="rate_limit")
 
     def _do(self, row, identifiers, params, kind):
-        """(status, reply, whether it is kept under the key)."""
+        """(status, reply, whether the reply is kept under the Idempotency-Key)."""
         if kind == "500_before":
             return 500, {"error": {"type": "api_error"}}, True
         try:
@@ -762,7 +763,7 @@ class FakeStripe:
     # ---- pages for people
 
     def page(self, path):
-        """(status, body) of what a browser gets."""
+        """(status, body) of the page that a browser gets."""
         kind, _, rest = path.lstrip("/").partition("/")
         with self.lock:
             if kind in ("invoices", "receipts"):
@@ -777,13 +778,13 @@ class FakeStripe:
                                                self._problem_of(session))
 
     def _problem_of(self, session):
-        """Why the last card was not taken on the page of an open session."""
+        """Why the page of an open session did not accept the last card."""
         intent = self.objects.get(session["payment_intent"] or session["setup_intent"], {})
         error = intent.get("last_payment_error") or intent.get("last_setup_error") or {}
         return error.get("decline_code") or error.get("code")
 
     def press(self, path, form):
-        """A button of the page of a session: where the browser goes."""
+        """Handles a button of a session's page. Returns where the browser goes."""
         session_id = path.rpartition("/")[2]
         with self.lock:
             session = self._open(session_id)
@@ -864,10 +865,10 @@ class FakeStripe:
                 pass
 
         class Server(http.server.ThreadingHTTPServer):
-            daemon_threads = False  # server_close() waits for them
+            daemon_threads = False  # server_close() waits for its threads
             request_queue_size = 128
 
             def handle_error(self, *_):
-                """Connections break at any time."""
+                """Ignored: connections break at any time."""
 
         return Server(("127.0.0.1", 0), Answers)

@@ -1,7 +1,8 @@
-"""A real gateway process for one test: its own data directory, database, registry and free ports.
+"""A real gateway process for one test, with its own data directory, database, registry and free
+ports.
 
-Nothing here sleeps to wait: readiness is the listener's own line on standard output, ends are
-process ends. Only processes started here are ended, by their id.
+Nothing here sleeps in order to wait: a listener is ready when it says so on standard output, and a
+process has ended when wait() returns. Only processes started here are ended, by their id.
 """
 
 import http.client
@@ -20,8 +21,8 @@ TURNPIKE = BUILD / "turnpike"
 GOVDATA_IMPORT = BUILD / "govdata-import"
 START_TIMEOUT_SECONDS = 60
 
-# The head of a registry: a provider and its one upstream, which is the test's own. Prices, defaults
-# and routes are to follow.
+# The head of a registry: a provider and its one upstream, which belongs to the test. The test
+# appends prices, defaults and routes.
 ONE_UPSTREAM = """
 provider: {{key: test, name: Test provider, base_path: /v1/gateway/test}}
 upstreams:
@@ -33,7 +34,7 @@ upstreams:
 
 
 class Reply:
-    """One HTTP reply, read to its end; `complete` is false when the connection broke before."""
+    """One HTTP reply, read to its end. `complete` is false if the connection broke off earlier."""
 
     def __init__(self, status, headers, body, complete=True):
         self.status = status
@@ -49,7 +50,7 @@ class Reply:
 
 
 class Postgres:
-    """A throw-away PostgreSQL on a Unix socket in a temporary directory."""
+    """A temporary PostgreSQL on a Unix socket in a temporary directory."""
 
     def __init__(self):
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="turnpike-pg-"))
@@ -66,7 +67,7 @@ class Postgres:
         self.start()
 
     def start(self):
-        """Also again after stop(), on the same data."""
+        """May also be called after stop(); the data is kept."""
         self.process = subprocess.Popen(
             [*self.prefix, self.binaries / "postgres", "-D", self.directory / "data",
              "-k", self.directory, "-c", "listen_addresses=", "-c", "max_connections=100"],
@@ -76,12 +77,12 @@ class Postgres:
                 break
         else:
             raise RuntimeError("PostgreSQL did not start")
-        # Its log is of no use from here on, but a full pipe would stop it.
+        # Nobody reads its log from here on, but a full pipe would block it.
         self.drain = subprocess.Popen(["cat"], stdin=self.process.stderr,
                                       stdout=subprocess.DEVNULL)
 
     def stop(self, how=signal.SIGQUIT):
-        """SIGQUIT: at once, as a crash of the server is."""
+        """SIGQUIT ends the server at once, as a crash does."""
         self.process.send_signal(how)
         self.process.wait()
         self.drain.wait()
@@ -101,10 +102,11 @@ class Postgres:
 
 
 class Redis:
-    """A throw-away Redis on a free port, without a file."""
+    """A temporary Redis on a free port, with no file."""
 
     def __init__(self):
-        # Bound by both, which is allowed where neither listens yet: nobody else is given it.
+        # This socket stays bound, so that the kernel gives the port to no other process. Redis can
+        # bind it as well, because both sockets set SO_REUSEADDR and this one never listens.
         self.reserved = socket.socket()
         self.reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self.reserved.bind(("127.0.0.1", 0))
@@ -126,22 +128,22 @@ class Redis:
 
 
 def new_directory(test):
-    """Gone with the test, or with the last one of a class."""
+    """A directory that is removed after the test, or after the last test of a class."""
     directory = tempfile.TemporaryDirectory(prefix="turnpike-test-")
     (test.addClassCleanup if isinstance(test, type) else test.addCleanup)(directory.cleanup)
     return pathlib.Path(directory.name)
 
 
 def new_registry(test, text):
-    """The directory of a registry that is one file."""
+    """The directory of a registry that consists of one file."""
     directory = new_directory(test)
     (directory / "test.yaml").write_text(text)
     return directory
 
 
 class Gateway:
-    """`turnpike serve` on free ports. Settings are `--set` texts over the file `config`; `registry`
-    is a directory."""
+    """`turnpike serve` on free ports. `settings` are texts for `--set`, applied over the file
+    `config`. `registry` is a directory."""
 
     def __init__(self, *, settings=(), registry=None, postgres_url=None, plugins=None, config=None):
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="turnpike-e2e-"))
@@ -154,9 +156,9 @@ class Gateway:
             "hosts.mcp.listen=127.0.0.1:0",
             "hosts.web.listen=127.0.0.1:0",
             "hosts.operator.listen=127.0.0.1:0",
-            f"site.directory={ROOT / 'site'}",  # test binaries have none beside them
+            f"site.directory={ROOT / 'site'}",  # test binaries have no site beside them
             "log.level=warning",
-            "status.enabled=false",  # no request that the test does not make
+            "status.enabled=false",  # no requests except those of the test
             *settings,
         ]
         if plugins:
@@ -221,7 +223,8 @@ class Gateway:
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def new_key(self, credits=0):
-        """An account with its starter grant plus `credits`, and a key's secret."""
+        """Creates an account with its starter grant plus `credits`. Returns its id and the secret
+        of a key."""
         account = self.run_json("account", "create", "--name", "e2e")["id"]
         if credits:
             self.run_json("grant", "--account", account, "--credits", str(credits))
@@ -234,7 +237,7 @@ class Gateway:
         return int(reply.json()["creditBalance"])
 
     def call(self, method, target, *, key=None, headers=(), body=None, host="api", timeout=60):
-        """One request on a connection of its own; header names may repeat."""
+        """Sends one request on a new connection; header names may repeat."""
         connection = http.client.HTTPConnection(*self.addresses[host], timeout=timeout)
         try:
             connection.putrequest(method, target, skip_accept_encoding=True)
@@ -254,7 +257,7 @@ class Gateway:
         return self.call("GET", target, **options)
 
     def raw(self, data, *, host="api", timeout=20):
-        """The bytes that come back for `data` until the gateway closes the connection."""
+        """Sends `data` and returns the bytes received until the gateway closes the connection."""
         with socket.create_connection(self.addresses[host], timeout=timeout) as connection:
             connection.sendall(data)
             received = b""

@@ -1,5 +1,5 @@
-"""Other providers of identities: the certified one from npm, and one of our own that lies to order.
-Both on loopback; neither needs a browser."""
+"""Identity providers on loopback: the certified one from npm, and one that lies as a test tells it
+to. Neither needs a browser."""
 
 import base64
 import hashlib
@@ -35,12 +35,12 @@ def path_of(url):
 
 
 def next_url(page):
-    """Where a page that hands over sends the browser."""
+    """The URL to which a handover page sends the browser."""
     return html.unescape(re.search(rb'content="0;url=([^"]*)"', page).group(1).decode())
 
 
 class Certified:
-    """npm oidc-provider; `configure` tells it its clients once their redirect URIs are known."""
+    """npm oidc-provider. `configure` gives it its clients once their redirect URIs are known."""
 
     def __init__(self):
         self.process = subprocess.Popen(["node", "provider.mjs"], cwd=OIDC, text=True,
@@ -53,14 +53,15 @@ class Certified:
         self.process.stdin.flush()
 
     def become(self, account):
-        """Who signs in from now on; "nobody" refuses."""
+        """Sets the account that signs in from now on; "nobody" declines."""
         connection = http.client.HTTPConnection(self.issuer.removeprefix("http://"), timeout=60)
         connection.request("PUT", "/account", json.dumps({"account": account}))
         connection.getresponse().read()
         connection.close()
 
     def visit(self, url, cookies):
-        """As a browser goes there that keeps `cookies`, until it is sent away: the last URL."""
+        """Visits `url` as a browser that keeps `cookies` until it is redirected off this provider.
+        Returns the last URL."""
         while url.startswith(self.issuer):
             connection = http.client.HTTPConnection(self.issuer.removeprefix("http://"),
                                                     timeout=60)
@@ -83,10 +84,10 @@ class Certified:
 
 
 class Liar:
-    """Many issuers, each below a path of its own: what one does wrong is said by a function with
-    its name in `tokens`, by members in `metadata`, or by a reply in `replies` for
-    "<name>/<document>". A document is metadata, jwks or token; a reply is (status, headers, body),
-    or a function that returns one."""
+    """Many issuers, each below a path of its own. A test sets what an issuer does wrong: a function
+    under its name in `tokens`, members in `metadata`, or a reply under "<name>/<document>" in
+    `replies`. A document is metadata, jwks or token; a reply is (status, headers, body), or a
+    function that returns one."""
 
     def __init__(self):
         self.folder = tempfile.TemporaryDirectory(prefix="turnpike-idp-")
@@ -127,7 +128,7 @@ class Liar:
 
         class Server(http.server.ThreadingHTTPServer):
             def handle_error(self, *_):
-                """The gateway closes connections in the middle of what is too long."""
+                """Ignored: the gateway closes connections in the middle of overlong replies."""
         self.server = Server(("127.0.0.1", 0), Answers)
         self.server.daemon_threads = True
         threading.Thread(target=self.server.serve_forever, daemon=True).start()

@@ -1,6 +1,7 @@
-"""The judges of the MCP host: the official conformance suite, the official clients, the inspector
-and the official server, each a Node process of the locked packages in tests/mcp (./dev deps
-installs them, with a Node of their own: Debian's is too old for the suite).
+"""The reference programs against which the MCP host is judged: the official conformance suite, the
+official clients, the inspector and the official server. Each is a Node process that uses the locked
+packages in tests/mcp. `./dev deps` installs them together with a Node of their own, because
+Debian's is too old for the suite.
 """
 
 import collections
@@ -23,8 +24,8 @@ MODERN = "2026-07-28"
 
 
 class OfficialServer(parts.Part):
-    """Of SDK 1 or 2, in so many processes; `tools`: a file of those that it is to list; `upstream`:
-    what its tools fetch."""
+    """The official server of SDK 1 or 2, in `processes` processes. `tools`: a file with the tools
+    that it lists. `upstream`: what its tools fetch."""
 
     def __init__(self, *, sdk=2, tools="", upstream="", processes=1):
         super().__init__(PARTS / "sdk_server.mjs", node=NODE, sdk=sdk, tools=tools,
@@ -33,17 +34,18 @@ class OfficialServer(parts.Part):
 
 
 class ClientError(Exception):
-    """What the client threw."""
+    """The error that the client threw."""
 
     def __init__(self, failed):
         super().__init__(f"{failed.get('name')}: {failed.get('message')}")
         self.code = failed.get("code")
-        # SDK 1 has it as the code.
+        # SDK 1 stores the HTTP status as the code.
         self.http_status = failed.get("status", self.code)
 
 
 class Client(parts.Part):
-    """Of SDK 1 or 2; `era`: what SDK 2 is asked to speak; `payer`: the key of whom it lets pay."""
+    """The official client of SDK 1 or 2. `era`: the protocol era that SDK 2 is asked to speak.
+    `payer`: the key of the wallet with which it pays."""
 
     def __init__(self, *, sdk, era="legacy", payer=""):
         super().__init__(PARTS / "client.mjs", node=NODE, sdk=sdk, era=era, payer=payer)
@@ -62,16 +64,16 @@ class Client(parts.Part):
         return self.command("call", name=name, arguments=arguments, meta=meta)
 
     def begin(self, name, *, timeout=None, progress=False, **arguments):
-        """A call that is not waited for; see client.mjs for what may follow."""
+        """Starts a call and does not wait for it; see client.mjs for what may follow."""
         self.command("begin", name=name, arguments=arguments, timeout=timeout, progress=progress)
 
 
 class Inspection:
-    """One run of the inspector's command line: its exit code, and its result or its error."""
+    """One run of the inspector's command line: its exit code, and its result or error."""
 
     def __init__(self, url, method, *words, era="legacy", key=None):
         parts.require_packages(PARTS)
-        # A folder of its own: it would read and keep settings and secrets in the user's home.
+        # With its own home: it would otherwise read and store settings and secrets in the user's.
         with tempfile.TemporaryDirectory(prefix="turnpike-inspector-") as home:
             done = subprocess.run(
                 [NODE, PACKAGES / "@modelcontextprotocol/inspector/clients/launcher/build/index.js",
@@ -86,8 +88,8 @@ class Inspection:
 
 
 class Verdict:
-    """What the suite found in one scenario: how often each check ended in which way. A check may be
-    made several times."""
+    """What the suite found in one scenario: for each check, how often it ended with each status. A
+    check may run several times."""
 
     def __init__(self, checks, report):
         self.report = report
@@ -99,12 +101,12 @@ class Verdict:
         return sum(each[status] for each in self.statuses.values() for status in statuses)
 
     def failed(self):
-        """Of a warning, too: it is a SHOULD that we did not follow."""
+        """Includes warnings: a warning is a SHOULD that the host does not follow."""
         return {name for name, each in self.statuses.items() if each["FAILURE"] or each["WARNING"]}
 
 
 def judge(url, scenario, revision):
-    """Runs one scenario of the suite as the wire of `revision` has it."""
+    """Runs one scenario of the suite with the wire format of `revision`."""
     parts.require_packages(PARTS)
     with tempfile.TemporaryDirectory(prefix="turnpike-mcp-") as output:
         done = subprocess.run(

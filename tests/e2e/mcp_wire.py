@@ -1,4 +1,5 @@
-"""MCP by hand, in either era: one JSON-RPC message in one POST, as no client would mend it."""
+"""MCP by hand, in either era: one JSON-RPC message in one POST, without the repairs of a client
+library."""
 
 import json
 import unittest
@@ -12,14 +13,14 @@ META = "io.modelcontextprotocol/"
 
 
 class ToolReply:
-    """What a tools/call came to: the HTTP status and, of the result, what models see."""
+    """The outcome of a tools/call: the HTTP status and the part of the result that models see."""
 
     def __init__(self, reply):
         self.reply = reply
         self.status = reply.status
         self.message = reply.json()
         self.result = self.message.get("result")
-        self.error = self.message.get("error")  # of JSON-RPC
+        self.error = self.message.get("error")  # the error of JSON-RPC
         self.said = self.result.get("structuredContent") if self.result else None
 
     def error_code(self):
@@ -46,7 +47,7 @@ class Wire:
                                  body=json.dumps(body).encode())
 
     def tools(self, *, key=None):
-        """All of tools/list, page after page."""
+        """All tools of tools/list, across all pages."""
         tools, cursor = [], {}
         while True:
             page = self.send("tools/list", cursor, key=key).json()["result"]
@@ -61,7 +62,7 @@ class Wire:
 
 
 class WithTools(unittest.TestCase):
-    """A gateway with a registry, tools of it, and an account."""
+    """A gateway with a registry, some tools and an account."""
 
     registry_yaml, tools_yaml = None, None
     settings = ()

@@ -1,4 +1,4 @@
-"""A program that asks for access to an account: what it sends are plain requests."""
+"""A program that asks for access to an account with plain HTTP requests."""
 
 import base64
 import hashlib
@@ -32,7 +32,7 @@ class Answer:
 
 
 class Client:
-    """A program that asks for access; what it sends are plain requests."""
+    """Sends plain requests to the MCP host and keeps the client id that it registers."""
 
     def __init__(self, gateway):
         self.gateway = gateway
@@ -88,6 +88,6 @@ class Client:
             **({"Authorization": "Bearer " + token} if token else {})})
 
     def calls(self, token):
-        """Whether a call with it is served; what a tool refuses is 200, too."""
+        """Whether a call with this token is served. A refusal by a tool is a 200, too."""
         answer = self.mcp(token)
         return answer.status == 200 and not answer.json["result"].get("isError")

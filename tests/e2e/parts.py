@@ -1,5 +1,6 @@
-"""Processes beside the gateway: ready when they say so in their first line, which is JSON; some
-take commands, one a line. They end with their standard input, so none outlives its test.
+"""Processes beside the gateway. A process is ready when it prints its first line, which is JSON.
+Some take commands, one per line. They end when their standard input ends, so none outlives its
+test.
 """
 
 import json
@@ -29,12 +30,12 @@ class Process:
         self.process.stdout.close()
 
     def stop(self):
-        """At once, as a crash."""
+        """Kills the process, as a crash would."""
         self.process.kill()
         self.close()
 
     def send_command(self, do, **rest):
-        """One command, its one reply."""
+        """Sends one command and returns its one reply."""
         with self.lock:
             self.process.stdin.write(json.dumps({"do": do, **rest}) + "\n")
             self.process.stdin.flush()
@@ -42,7 +43,7 @@ class Process:
 
 
 class Part(Process):
-    """One of a folder of locked npm packages (./dev deps installs them)."""
+    """A script in a folder of locked npm packages (`./dev deps` installs them)."""
 
     def __init__(self, script, *, node="node", **arguments):
         require_packages(script.parent)

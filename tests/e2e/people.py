@@ -1,5 +1,5 @@
-"""People as the tests play them: a browser that keeps cookies, and a passkey made with OpenSSL's
-command line, so that a person can prove who they are without a real browser."""
+"""Simulated people: a browser that keeps cookies, and a passkey made with OpenSSL's command line,
+so that a person can authenticate without a real browser."""
 
 import base64
 import hashlib
@@ -20,7 +20,7 @@ def base64url(data):
 
 
 class Browser:
-    """What a browser keeps and sends: the cookies of one host, Origin, and the page's token."""
+    """Keeps the cookies of one host and the page's CSRF token, and sends them with Origin."""
 
     def __init__(self, gateway):
         self.gateway = gateway
@@ -58,7 +58,7 @@ class Browser:
         return reply.status, json.loads(reply.body) if reply.body else None
 
     def submit(self, path, **fields):
-        """A form of a page."""
+        """Submits a form of a page."""
         body = urllib.parse.urlencode({"csrf": self.page_token, **fields})
         return self.send("POST", path, body, form=True)
 
@@ -69,7 +69,7 @@ class Browser:
         return me
 
     def enrol(self, passkey):
-        """Adds the passkey; the session stands for it from then on."""
+        """Adds the passkey; from then on the session counts as verified by it."""
         status, begun = self.json("POST", "/v1/me/passkeys/options", {})
         assert status == 200, begun
         status, added = self.json("POST", "/v1/me/passkeys", {
@@ -87,7 +87,7 @@ class Browser:
 
 
 class Passkey:
-    """ES256, in a folder that goes with it."""
+    """An ES256 passkey, in a folder that close() removes."""
 
     def __init__(self):
         self.folder = tempfile.TemporaryDirectory(prefix="turnpike-passkey-")
@@ -96,7 +96,7 @@ class Passkey:
                         self.key], check=True, capture_output=True)
         public = subprocess.run(["openssl", "ec", "-in", self.key, "-pubout", "-outform", "DER"],
                                 check=True, capture_output=True).stdout
-        self.point = public[-64:]  # x and y end the structure
+        self.point = public[-64:]  # the structure ends with x and y
         self.id = os.urandom(32)
 
     def close(self):

@@ -1,5 +1,5 @@
-"""A gateway in use: sample data, an account with calls of several outcomes and with purchases, its
-owner and a colleague, keys, an operator. What tests of pages and the screenshots show."""
+"""A gateway in use, for tests of pages and for screenshots: sample data, an account with purchases
+and with calls of several outcomes, its owner and a colleague, keys, and an operator."""
 
 import json
 import subprocess
@@ -35,15 +35,15 @@ class Scene:
         self.purchase_ids = self.make_purchases()
 
     def make_calls(self, key):
-        """Calls that are paid, free, refused and found nothing; the id of the last one, a paid one.
-        Five of them are in the books, four of those are charged."""
+        """Makes calls that are paid, free, refused, or find nothing. Returns the id of the last
+        one, which is paid. Five of them are in the books, and four of those are charged."""
         for path in ("/daos", "/activity?hours=168&limit=3", "/meta/pricing", "/nothing",
                      "/daos/nobody/brief", "/daos:free"):
             self.gateway.get(BASE + path, key=key)
         return self.gateway.get(BASE + "/daos", key=key).headers["x-request-id"]
 
     def make_notifications(self):
-        """An endpoint, whose name has no address, and one that is disabled."""
+        """Makes one endpoint whose host name does not resolve, and one that is disabled."""
         session = self.gateway.run_json("session", "create", "--person", "ada")["token"]
         path = f"/v1/billing-accounts/{self.account}/notification-endpoints"
         for body in ({"url": "https://hooks.invalid/turnpike", "description": "web shop"},
@@ -54,7 +54,8 @@ class Scene:
             assert reply.status == 201, reply.body
 
     def make_purchases(self):
-        """One that is credited, and one that waits for its payment; newest first."""
+        """Makes one purchase that is credited and one that waits for its payment. Returns their
+        ids, newest first."""
         session = self.gateway.run_json("session", "create", "--person", "ada")["token"]
         path = f"/v1/billing-accounts/{self.account}"
         (offer,) = self.gateway.get(path + "/purchase-offers", key=session).json()
@@ -75,7 +76,7 @@ class Scene:
         raise AssertionError("the purchase was not credited")
 
     def owner(self):
-        """A browser in which the owner is signed in."""
+        """A browser with the owner signed in."""
         browser = Browser(self.gateway)
         browser.sign_in(self.owner_link)
         browser.enrol(self.passkey)

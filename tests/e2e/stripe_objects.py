@@ -1,5 +1,5 @@
-"""The members that Stripe's types require of each object, with the values of one that was just
-made (tests/stripe holds them to those types)."""
+"""The members that Stripe's types require of each object, with the values of a newly created one.
+tests/stripe checks them against those types."""
 
 
 def nulls(names):

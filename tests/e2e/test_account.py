@@ -1,5 +1,5 @@
-"""What an account sees of itself: its usage, page by page and summed, its allocations, and what is
-said while it is set up, suspended or cannot be read. On both databases."""
+"""What an account can read about itself: its usage, in pages and in totals, its allocations, and
+the replies while it is being set up, is suspended or cannot be read. On both databases."""
 
 import csv
 import io
@@ -16,7 +16,7 @@ BASE = "/v1/gateway/govdata/global/v1"
 
 
 class Account:
-    """The cases, run below on each database."""
+    """The cases; the classes below run them on each database."""
 
     @classmethod
     def setUpClass(cls):
@@ -74,7 +74,7 @@ class Account:
         self.assertEqual(missing.status, 404)
         balance = int(self.read("/credit-balance").json()["creditBalance"])
         self.assertEqual(balance, 95)
-        # An uncharged fact is recorded lazily.
+        # An uncharged fact is written lazily.
         for _ in range(2000):
             summary = self.read("/usage").json()
             if summary["totals"]["requests"] == 6:
@@ -89,14 +89,15 @@ class Account:
         one = self.read(f"/usage?granularity=month&route_id={row['routeId']}"
                         f"&api_key_id={row['apiKeyId']}").json()
         self.assertEqual(one["totals"]["charged"], 5)
-        # Moments within the hour of the calls count exactly what lies between them.
+        # Bounds within the hour of the calls count exactly the calls between them.
         times = sorted(r["occurredAt"] for r in self.walk("usage", 100))
         cut = self.read(f"/usage?granularity=hour&from={times[1]}&to={times[-1]}").json()
         self.assertEqual(cut["totals"]["requests"],
                          sum(times[1] <= t < times[-1] for t in times))
 
     def test_pages_hold_still_while_callers_spend(self):
-        """Whoever asks for what is new, down to what he knows, has every call once in the end."""
+        """A client that repeatedly reads new rows down to the ones it knows ends up with every call
+        once."""
         spenders = [threading.Thread(target=self.spend, args=(15,)) for _ in range(4)]
         for spender in spenders:
             spender.start()
@@ -137,7 +138,7 @@ class Account:
                          {"correctionId": receipt.json()["correctionId"], "kind": "refund",
                           "creditsRestored": "1", "recordedAt": receipt.json()["recordedAt"]})
         self.assertEqual([r["correction"] for r in self.walk("usage", 10)].count(None), 2)
-        # The charge stands; what was given back is an allocation of its own.
+        # The charge stays; the refund is an allocation of its own.
         self.assertEqual(self.read("/usage").json()["totals"]["creditsCharged"], "3")
         allocations = self.walk("allocations", 10)
         self.assertEqual([each["origin"] for each in allocations], ["correction", "starter_grant"])
@@ -188,7 +189,8 @@ class Account:
             self.assertTrue(field["fix"])
 
     def wait_for(self, status, route="/usage", holds=lambda reply: True, read=None):
-        """Nothing tells when a gateway has seen what was done beside it: asks until it has."""
+        """Asks until the reply holds: nothing announces that a gateway has seen a change made
+        outside it."""
         deadline = time.monotonic() + 30
         while True:
             reply = (read or self.read)(route)
@@ -213,7 +215,7 @@ class Account:
         self.assertIn("closed", again.stderr)
 
     def set_status(self, status):
-        """From outside, as the gateway's own steps would leave it."""
+        """Changes the database from outside, and leaves it as the gateway's own steps would."""
         self.sql(f"UPDATE account SET status = '{status}' WHERE id = '{self.account}'")
         self.sql("UPDATE counter SET value = value + 1 WHERE name = 'identity_change'")
         self.sql("INSERT INTO identity_change (sequence, account_id, digest) SELECT value,"
@@ -225,7 +227,8 @@ class Account:
             self.assertEqual(self.wait_for(502, route).error_code(), "account.absent")
 
     def test_a_pending_account_is_set_up_by_a_running_gateway(self):
-        """With the books against it, it ends as failed; without, it becomes active by itself."""
+        """An account that conflicts with the books ends as failed; otherwise it becomes active by
+        itself."""
         self.sql(f"DELETE FROM posting WHERE account_id = '{self.account}'")
         self.sql(f"DELETE FROM allocation WHERE account_id = '{self.account}'")
         self.set_status("provisioning")
@@ -247,7 +250,7 @@ class Account:
         self.assertEqual((renamed["id"], renamed["name"]), (key["id"], "other"))
         self.assertEqual(self.gateway.run("key", "rename", "--id", "key_none", "--name", "x",
                                           check=False).returncode, 1)
-        # The use is written lazily, but a revocation of the key does not lose it.
+        # The use is written lazily, but revoking the key does not lose it.
         self.gateway.run("key", "revoke", "--id", key["id"])
         self.wait_for(401)
         for _ in range(300):
@@ -315,8 +318,9 @@ class OnPostgres(Account, unittest.TestCase):
         return cls.url
 
     def wait_for_charges(self):
-        """The ledger finds out by itself that the books are back, reads or not. A new account's
-        call needs a new lease and a batch: once it is paid, no call meets the outage any more."""
+        """The ledger notices by itself that the books are back, whether or not anybody reads. A
+        call of a new account needs a new lease and a batch: once it succeeds, the outage fails no
+        further call."""
         _, key = self.gateway.new_key()
         self.wait_for(200, BASE + "/meta/pricing",
                       read=lambda path: self.gateway.get(path, key=key))
@@ -337,7 +341,8 @@ class OnPostgres(Account, unittest.TestCase):
         self.wait_for_charges()
 
     def test_a_restart_of_the_database_costs_no_later_call(self):
-        """Whichever session a call gets, all of them being of before the restart."""
+        """Every session in the pool dates from before the restart; a call must succeed on any of
+        them."""
         self.spend(1)
         self.postgres.stop()
         self.postgres.start()

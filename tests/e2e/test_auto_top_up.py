@@ -1,6 +1,5 @@
-"""Auto Top-Up over sockets: the gateway with the stripe plugin against a Stripe of our own. A card
-is saved, calls spend the Credits, and the card is charged as the policy says, by one of two
-nodes."""
+"""Auto Top-Up over sockets: the gateway with the stripe plugin against the fake Stripe. A card is
+saved, calls spend the Credits, and one of two nodes charges the card as the policy says."""
 
 import concurrent.futures
 import json
@@ -29,7 +28,7 @@ def money(amount):
 
 
 class TopUps:
-    """What the tests have in common: one shop, and accounts of it."""
+    """What the tests share: one shop and its accounts."""
 
     NODES = 1
     POSTGRES = False
@@ -77,7 +76,7 @@ class TopUps:
         return self.send("GET", f"{SETUPS}/{setup_id}")
 
     def save(self, key="save"):
-        """A saved card: the ids of its setup, and at Stripe."""
+        """Saves a card. Returns the id of its setup and its id at Stripe."""
         begun = self.begin(key)
         self.assertEqual(begun.status, 201, begun.body)
         setup_id = begun.json()["setupId"]
@@ -142,7 +141,7 @@ class OneNode(TopUps, unittest.TestCase):
         setup = begun.json()
         self.assertEqual((setup["state"], setup["setupUrl"]), ("needs_reconciliation", None))
         again = self.begin()
-        self.assertIn(again.status, (201, 409), again.body)  # 409: it is being begun just now
+        self.assertIn(again.status, (201, 409), again.body)  # 409: it is being started
         self.until(lambda: self.setup(setup["setupId"]).json()["state"] == "requires_action",
                    "it was not begun again")
         again = self.begin()
@@ -207,7 +206,7 @@ class OneNode(TopUps, unittest.TestCase):
         self.assertEqual(len(self.charges()), 1)
         listed = self.node.run_json("auto-top-up", "list", "--paused")
         self.assertIn(self.account, [one["billingAccountId"] for one in listed])
-        # A person mends the card, and says so with a new revision.
+        # A person repairs the card and confirms it with a new revision.
         self.stripe.accept_card(method)
         self.assertEqual(self.put(self.policy(setup_id, expectedRevision=1), "anew").status, 200)
         self.until(lambda: self.balance() == 10_000, "it did not go on")
@@ -237,7 +236,7 @@ class OneNode(TopUps, unittest.TestCase):
         setup_id, _ = self.save()
         self.stripe.fault(CONFIRM, "500_before", times=100)
         self.put(self.policy(setup_id))
-        # Not while the plugin still sends that charge again and again under its key.
+        # The plugin must first give up that charge, which it retries under its idempotency key.
         self.until(lambda: '"step":"charge"' in self.node.log_text(), "no charge was given up")
         off = self.put(self.policy(setup_id, enabled=False, expectedRevision=1), "off")
         self.assertEqual(off.status, 200)

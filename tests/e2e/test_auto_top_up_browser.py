@@ -1,6 +1,5 @@
 """Auto Top-Up in a real browser: Debian's Chromium (tests/browser) saves a card at the checkout
-page of a Stripe of our own, turns Auto Top-Up on, and sees what calls that spend Credits come
-to."""
+page of the fake Stripe, turns Auto Top-Up on, and sees the effects of calls that spend Credits."""
 
 import json
 import os
@@ -48,7 +47,7 @@ class InABrowser(unittest.TestCase):
             self.assertEqual(reply.status, 200, reply.body)
 
     def break_card(self, person):
-        """Its next charge needs the person; the Credits are taken back, so that it comes."""
+        """Makes the next charge require the person, and voids the Credits so that one is due."""
         for method in self.stripe.of("payment_method"):
             self.stripe.require_3ds(method["id"])
         allocations = self.gateway.run_json("allocation", "list", "--account", person["account"])

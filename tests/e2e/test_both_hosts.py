@@ -1,9 +1,9 @@
-"""Every gateway case through both hosts: over HTTP, and as MCP's service.route.execute. What comes
-back, what reaches the upstream, what is charged, what the books say of it and what free quotas it
-takes must be the same. Where the hosts differ on purpose a case says so, and in what.
+"""Every gateway case through both hosts: over HTTP, and as MCP's service.route.execute. The reply,
+the request that reaches the upstream, the charge, the rows in the books and the free quotas
+consumed must be the same. Where the hosts differ on purpose, the case says how.
 
-The cases are those of test_first_call.py, test_gateway.py and test_free.py that are calls of a
-caller; what is about connections (bodies that break off, callers who leave) is a transport's own.
+The cases are the calls of test_first_call.py, test_gateway.py and test_free.py. Cases about
+connections (bodies that break off, callers that disconnect) belong to one transport.
 """
 
 import dataclasses
@@ -25,9 +25,9 @@ GOVDATA = "/v1/gateway/govdata/global/v1"
 JSON = "application/json"
 CEILING = 256 * 1024
 LANE_FIELDS = ("allow", "ratelimit", "ratelimit-policy", "idempotent-replayed", "retry-after")
-MESSAGE = "message"  # of the error: each host says how to do it right there
+MESSAGE = "message"  # of the error: each host explains the correct way in its own terms
 HEAD = "head"        # HTTP refuses the head of a request before it is a call
-WHOLE = "whole"      # a reply beyond what a tool result carries
+WHOLE = "whole"  # a reply that is too large for a tool result
 
 
 @dataclasses.dataclass
@@ -56,7 +56,7 @@ def same(target, status=200, **rest):
 
 
 def gateway_cases():
-    """Of test_gateway.py, in its order."""
+    """The cases of test_gateway.py, in its order."""
     echo = TEST + "/upstream/echo"
     query = "limit=99&limit=x&undeclared=%C3%A9&empty=&flag&a+b=c%20d&q=/?:@!$'()*,;~"
     failed = "gateway.upstream_transport_or_response_failure"
@@ -118,7 +118,7 @@ def gateway_cases():
 
 
 def replay_cases():
-    """Of test_replay.py: a charged reply is given again, another request is a conflict."""
+    """The cases of test_replay.py: a charged reply is replayed; another request is a conflict."""
     echo = TEST + "/upstream/echo"
     yield same(echo, idempotency_key="k")
     yield same(echo, idempotency_key="k")
@@ -128,7 +128,7 @@ def replay_cases():
 
 
 def credential_cases(target):
-    """Of test_first_call.py."""
+    """The cases of test_first_call.py."""
     yield refused(target, 401, "auth.credential_required", credential="none", differs={MESSAGE})
     yield refused(target, 401, "auth.credential_invalid", credential="bad")
     yield refused(target, 401, "auth.credential_invalid", credential="damaged")
@@ -139,7 +139,7 @@ def credential_cases(target):
 
 
 def free_cases():
-    """Of test_free.py; `five` and `total` are used up on the way."""
+    """The cases of test_free.py; they use up the quotas of `five` and `total`."""
     failed = "gateway.upstream_transport_or_response_failure"
     yield same(TEST + "/many/upstream/echo:free?a=%20b")
     yield same(TEST + "/many/upstream/echo:free", idempotency_key="same")
@@ -166,7 +166,7 @@ def free_cases():
 
 
 def govdata_cases():
-    """Of test_first_call.py, on real data."""
+    """The cases of test_first_call.py on real data."""
     for path in ("/meta/pricing", "/daos", "/activity?hours=168&limit=5",
                  "/proposals/lookup?title=proposal&limit=5", "/daos:free"):
         yield same(GOVDATA + path)
@@ -181,7 +181,7 @@ def govdata_cases():
 
 
 class Account:
-    """One of two that are alike: each host has its own, so that both find the same limits."""
+    """One of two identical accounts: each host has its own, so that both meet the same limits."""
 
     def __init__(self, gateway, credits=0):
         self.gateway = gateway
@@ -194,7 +194,8 @@ class Account:
         return self.gateway.balance(self.id, self.key)
 
     def facts(self):
-        """All usage rows by the client's id of the call, without what no two calls share."""
+        """All usage rows by the client's id of the call, without the columns that differ between
+        calls."""
         rows, after = {}, ""
         while True:
             page = self.read("billing?collection=usage&limit=100" + after)
@@ -229,7 +230,7 @@ class Account:
 
 @dataclasses.dataclass
 class Outcome:
-    """What a caller was told, in words that both hosts have."""
+    """What a caller was told, in terms that both hosts have."""
     status: int
     code: str
     error: dict
@@ -254,7 +255,7 @@ def over_http(gateway, account, case, name):
         headers.append(("Idempotency-Key", case.idempotency_key))
     body = None if case.body is None else case.body.encode()
     if body is None and case.method in ("PUT", "PATCH"):
-        body = b""  # these announce a length
+        body = b""  # these methods announce a length
     reply = gateway.call(case.method, case.target, key=account.token(case), headers=headers,
                          body=body)
     is_error = reply.headers.get("turnpike-reply-from", "gateway") == "gateway"
@@ -287,7 +288,7 @@ def over_mcp(wire, account, case, name):
                       headers=account.headers(case, name))
     said = reply.said
     error = said.get("error")
-    # 401 is told by HTTP, too: clients begin to authorize by it. Everything else is a tool result.
+    # HTTP, too, answers 401: clients start authorization on it. Everything else is a tool result.
     assert reply.status == (401 if said["http_status"] == 401 else 200), reply.message
     assert reply.result["isError"] == (said["http_status"] >= 400), reply.message
     lane_fields = {name: value for name, value in said.get("headers", {}).items()
@@ -304,7 +305,7 @@ def over_mcp(wire, account, case, name):
 
 
 class BothHosts:
-    """The table, run below on each database and in each era of MCP."""
+    """The table of cases, run below on each database and in each era of MCP."""
 
     era = LEGACY
 
@@ -332,7 +333,7 @@ class BothHosts:
                                    lambda: over_mcp(wire, at_mcp, case, f"case-{at}"))
                 self.allow_differences(case, http, mcp)
                 self.assert_same(mcp, http)
-        # What was not charged reaches the books in its own time, but before an orderly stop ends.
+        # Facts of uncharged calls are written lazily, but before an orderly stop ends.
         gateway.stop()
         gateway.start()
         http, mcp = at_http.facts(), at_mcp.facts()
@@ -362,20 +363,21 @@ class BothHosts:
 
     @staticmethod
     def asked(request):
-        """Headers but those that name the connection: both hosts forward what the route lists."""
+        """The request without the headers that name the connection: both hosts forward the headers
+        that the route lists."""
         return dict(request, headers=sorted(
             field for field in request["headers"] if field[0] not in ("host", "x-request-id")))
 
     def allow_differences(self, case, http, mcp):
-        """What a case names is checked for what it is, and then taken off both sides."""
+        """Checks the differences that a case declares, and then removes them from both sides."""
         self.assertEqual(http["status"], case.status)
-        if case.method == "HEAD":  # a reply to it has no body, so its code is not told
+        if case.method == "HEAD":  # a reply to HEAD has no body, and so no error code
             for name in ("code", "error"):
                 http[name] = mcp[name]
         self.assertEqual(http["code"], case.code)
         for each in (http, mcp):
-            # An echo of the request's own head, which is compared as what was asked; and the id of
-            # the request, which some providers tell.
+            # An echo contains the headers of the request, which are compared as `asked`. Some
+            # providers report the request's id.
             if isinstance(each["body"], dict):
                 each["body"] = without(each["body"], "headers", "requestId")
         self.settle_clocks(http, mcp)
@@ -395,7 +397,7 @@ class BothHosts:
                 mcp[name] = http[name]
 
     def settle_clocks(self, http, mcp):
-        """The calls were not at the same time: seconds that are left may be one less."""
+        """The two calls were made at different times, so remaining seconds may differ."""
         lefts = []
         for each in (http, mcp):
             fields = each["lane_fields"]
@@ -430,7 +432,7 @@ class BothHosts:
                         gateway.directory / "govdata.db"], check=True, capture_output=True)
         gateway.start()
         first = Account(gateway)
-        for case in govdata_cases():  # the second one of a kind may come from the provider's cache
+        for case in govdata_cases():  # so that later calls find the provider's cache filled
             over_http(gateway, first, case, "warm")
         self.compare(govdata_cases(), gateway, None, Account(gateway), Account(gateway))
 
@@ -441,7 +443,7 @@ class BothHostsOnSqlite(BothHosts, unittest.TestCase):
 
 
 class BothHostsOnPostgres(BothHosts, unittest.TestCase):
-    """The same at the other era's wire."""
+    """The same on PostgreSQL, with the wire format of the other era."""
 
     era = MODERN
 

@@ -1,6 +1,5 @@
-"""The command line: which deployment a command works in, what closed accounts and
-revoked keys are refused, corrections by command, help, version and exports
-."""
+"""The command line: which deployment a command works on, what it refuses for closed accounts and
+revoked keys, corrections by command, help, version and exports."""
 
 import csv
 import io
@@ -20,7 +19,7 @@ def turnpike(*words, cwd="/", **environment):
 
 
 class Deployments(unittest.TestCase):
-    """Two configurations, one of them named by the environment."""
+    """Two configurations, one of which the environment names."""
 
     def setUp(self):
         self.directory = new_directory(self)
@@ -137,7 +136,7 @@ class FinalStates(unittest.TestCase):
         balance = f"/v1/billing-accounts/{account}/credit-balance"
         self.assertEqual(self.gateway.get(balance, key=key).error_code(), "account.suspended")
         self.gateway.run("account", "resume", "--id", account)
-        self.gateway.stop()  # each loop learns of it within a second; a start knows it at once
+        self.gateway.stop()  # a running loop needs up to a second to see it
         self.gateway.start()
         self.assertEqual(self.gateway.balance(account, key), 1_005)
 
@@ -231,7 +230,7 @@ class Corrections(unittest.TestCase):
             for _ in range(3)]
         self.assertEqual({reply.body for reply in replies}, {replies[0].body})
         correction = replies[0].json()["correctionId"]
-        self.gateway.stop()  # all lines are written
+        self.gateway.stop()  # writes all lines
         lines = [line for line in self.gateway.log_text().splitlines()
                  if "usage_corrected" in line and correction in line]
         self.gateway.start()

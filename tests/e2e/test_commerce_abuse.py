@@ -1,5 +1,5 @@
-"""The way in for notices of Stripe, under abuse: a flood of forged ones, bodies at the limit, and
-those signed with the true secret by somebody who stole it. And where the secrets are not."""
+"""The webhook intake for Stripe under abuse: a flood of forged notices, bodies at the size limit,
+and notices signed with a stolen secret. Also the places where no secret may appear."""
 
 import concurrent.futures
 import contextlib
@@ -34,7 +34,7 @@ class Abuse(unittest.TestCase):
         cls.keys = iter(range(1_000_000))
 
     def buy(self):
-        """(the purchase, its session)"""
+        """(purchase id, session id)"""
         reply = self.shop.buy(f"key-{next(self.keys)}")
         self.assertEqual(reply.status, 201, reply.body)
         purchase_id = reply.json()["purchaseId"]
@@ -49,7 +49,7 @@ class Abuse(unittest.TestCase):
 
     @staticmethod
     def about(purchase_id, session, **more):
-        """What an event says of a session of ours."""
+        """The object of an event about one of the gateway's sessions."""
         return {"id": session, "object": "checkout.session",
                 "metadata": {"turnpike_purchase": purchase_id}, **more}
 
@@ -59,7 +59,7 @@ class Abuse(unittest.TestCase):
             *(("Stripe-Signature", each) for each in signatures)])
 
     def notify(self, kind, about, **more):
-        """Signed with the true secret, and noted."""
+        """Posts a notice signed with the real secret, which must be accepted."""
         body, signature = self.stripe.signed_event(kind, about, **more)
         reply = self.post(body, signature)
         self.assertEqual((reply.status, reply.body), (200, b"noted\n"))
@@ -71,13 +71,13 @@ class Abuse(unittest.TestCase):
         self.shop.until(lambda: self.looks(session) > before, f"nobody looked at {session}")
 
     def metric(self, name, *labels):
-        """The sum of what has all these labels."""
+        """The sum of the lines that have all these labels."""
         text = self.gateway.get("/metrics", host="operator").body.decode()
         return sum(float(line.rpartition(" ")[2]) for line in text.splitlines()
                    if line.startswith(name + "{") and all(each in line for each in labels))
 
     def rows(self):
-        """How many each table has."""
+        """The number of rows of each table."""
         path = self.gateway.directory / "turnpike.db"
         with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
             names = [name for name, in database.execute(
@@ -88,7 +88,7 @@ class Abuse(unittest.TestCase):
     # ---- a flood
 
     def forged(self, number, about):
-        """(body, headers) of a notice that is none, of each kind in turn."""
+        """(body, signatures) of a forged notice, of each kind in turn."""
         event = {"id": f"evt_{number}", "object": "event", "type": "checkout.session.completed",
                  "livemode": False, "data": {"object": about}}
         body = json.dumps(event).encode()
@@ -110,7 +110,7 @@ class Abuse(unittest.TestCase):
         ][number % 12]
 
     def flood(self, connection_number, about):
-        """The statuses of one connection's share."""
+        """Sends one connection's share. Returns the count of each status."""
         statuses = {}
         connection = http.client.HTTPConnection(*self.gateway.addresses["api"], timeout=60)
         try:
@@ -129,7 +129,7 @@ class Abuse(unittest.TestCase):
         return statuses
 
     def use(self, purchase_id, balance):
-        """What others ask for meanwhile; the seconds that each took."""
+        """Requests that other users make meanwhile. Returns how many seconds each took."""
         _, token = self.shop.accounts[0]
         seconds = []
         for target, is_right in (
@@ -177,7 +177,7 @@ class Abuse(unittest.TestCase):
         self.assertEqual(self.looks(session), looks)
         self.assertEqual(self.rows(), rows)
         self.assertNotIn("evt_", self.gateway.log_text())
-        # A true one still gets through, and has the payment looked at.
+        # A genuine notice still gets through and triggers a look-up of the payment.
         self.notify("checkout.session.completed", about)
         self.until_looked_at(session, looks)
         self.assertEqual(self.metric("turnpike_purchase_hints_total"), hints + 1)
@@ -195,7 +195,7 @@ class Abuse(unittest.TestCase):
     def test_a_body_of_256_kib_is_read_and_one_past_is_refused(self):
         purchase_id, session = self.buy()
         lengths = {}
-        while len(lengths) < 2:  # ids of events grow
+        while len(lengths) < 2:  # event ids grow, which changes the length
             for length in (BODY_BYTES_MAX, BODY_BYTES_MAX + 1):
                 body, signature = self.padded(length, purchase_id, session)
                 if len(body) == length:
@@ -216,7 +216,7 @@ class Abuse(unittest.TestCase):
     # ---- the secret is stolen
 
     def tell_lies(self, purchase_id, session):
-        """All that the true secret can sign about a purchase."""
+        """Sends every kind of event about a purchase that a holder of the secret can sign."""
         told = self.about(purchase_id, session, status="complete", payment_status="paid",
                           amount_subtotal=1_000, amount_total=1_000, currency="usd",
                           client_reference_id=purchase_id)
@@ -240,7 +240,7 @@ class Abuse(unittest.TestCase):
         self.until_looked_at(session, before)
         self.assertEqual(self.shop.purchase(purchase_id)["state"], "awaiting_payment")
         self.assertEqual(self.shop.balance(), balance)
-        # It can still be paid, and is credited once.
+        # The purchase can still be paid, and is credited once.
         self.stripe.pay(session)
         self.tell_lies(purchase_id, session)
         self.shop.until_state(purchase_id, "credited")
@@ -260,7 +260,7 @@ class Abuse(unittest.TestCase):
                                                "amount": 1_000, "payment_intent": payment,
                                                "status": "needs_response"})
         self.until_looked_at(session, before)
-        # The look-up is over once the next one begins.
+        # A look-up begins only after the previous one has ended.
         before = self.looks(session)
         self.notify("refund.updated", {"id": "re_forged", "object": "refund",
                                        "payment_intent": payment, "status": "succeeded"})
@@ -276,7 +276,7 @@ class Abuse(unittest.TestCase):
         replies = [self.post(b"{}", signature) for signature in ("", "t=1,v1=00", SECRET)]
         self.stripe.key = "rk_test_rolled"
         try:
-            # Stripe itself says the key in what it answers.
+            # Stripe itself repeats the key in its error.
             replies.append(self.shop.buy("refused"))
             self.assertEqual(replies[-1].status, 503, replies[-1].body)
             replies.append(self.gateway.get(f"{self.shop.path()}/purchases/{purchase_id}/"

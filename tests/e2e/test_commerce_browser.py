@@ -1,5 +1,5 @@
 """Buying Credits by card in a real browser: Debian's Chromium (tests/browser) goes from the
-dashboard to the checkout page of a Stripe of our own and comes back. On both engines."""
+dashboard to the checkout page of the fake Stripe and comes back. On both engines."""
 
 import json
 import os
@@ -38,8 +38,8 @@ class InABrowser(unittest.TestCase):
                 "link": self.origin + "/login/link#" + made["link"].partition("#")[2]}
 
     def walk(self, *people):
-        """What each saw. Of the first of its two payments nothing is known until the browser is
-        back: notices are late, look-ups fail."""
+        """Returns what each person saw. Until the browser is back, the gateway learns nothing of
+        the first of a person's two payments: notices are late and look-ups fail."""
         steps = {"origin": self.origin, "people": people}
         if "TURNPIKE_SCREENSHOTS" in os.environ:
             steps["screenshots"] = os.environ["TURNPIKE_SCREENSHOTS"]
@@ -74,7 +74,7 @@ class InABrowser(unittest.TestCase):
         self.stripe.release_events()
 
     def test_declined_cancelled_paid_and_credited(self):
-        # Pages of people without scripts are those of people with them.
+        # The pages without scripts have the same content as those with scripts.
         people = [self.person("Scripted", True), self.person("Plain", False)]
         for person, seen in zip(people, self.walk(*people)):
             with self.subTest(person["name"]):

@@ -1,6 +1,6 @@
 """What a crash leaves of a purchase: a real gateway is killed at every point of base/crash_points.h
-that buying, crediting and refunding comes by, started again on the same data, and left to finish.
-framework/commerce/CRASHES.md is the table of what remained; the test fails when it is another."""
+that buying, crediting and refunding pass, restarted on the same data, and left to finish.
+framework/commerce/CRASHES.md is the table of what remained; the test fails if the table differs."""
 
 import json
 import os
@@ -18,7 +18,7 @@ POINTS = {name: text for name, text in
           re.findall(r'X\((\w+),\s+"([^"]+)"\)',
                      (ROOT / "framework" / "base" / "crash_points.h").read_text())
           if name.startswith(("purchase_", "refund_"))}
-# No notices come from a processor that only an operator knows anything of.
+# A processor that only an operator knows of sends no notices.
 BY_NOTICES = {"purchase_hinted"}
 CRASHING = BUILD / "tests" / "turnpike_crash"
 CREDITS = 10_000
@@ -81,7 +81,7 @@ class Crashes:
         return self.gateway.run_json("purchase", "show", purchase)["state"]
 
     def buy(self, key):
-        """The reply, or None: the gateway died."""
+        """The reply, or None if the gateway died."""
         body = ('{"offerId": "%s", "amount": {"currency": "USD", "amount": "10.00"}}' % self.offer)
         try:
             return self.gateway.call("POST", self.path + "/purchases", key=self.token,
@@ -110,14 +110,15 @@ class Crashes:
         self.gateway.run("purchase", "confirm", purchase, "--amount", "10.00")
 
     def finish(self, purchase, before):
-        """Lets the gateway finish, and says what the account has more than before."""
+        """Lets the gateway finish. Returns by how much the account's Credits grew."""
         self.until(lambda: self.state(purchase) == "credited", f"{purchase} is not credited")
         return self.credits() - before
 
-    # ---- the three parts of a purchase's life, each of them undisturbed or killed at a point
+    # ---- the three stages of a purchase, each undisturbed or killed at a point
 
     def die_at(self, point, work, left):
-        """What `work` returned, and what was left when the gateway was dead."""
+        """Kills the gateway at `point` during `work`. Returns the result of `work`, and that of
+        `left`, which is called while the gateway is dead."""
         self.at.write_text(point)
         result = work()
         self.test.assertEqual(self.gateway.process.wait(timeout=60), -9, point)
@@ -126,7 +127,7 @@ class Crashes:
         return result, found
 
     def newest_of(self, account, count=1):
-        """The state of its newest purchase of so many; "none": there are fewer."""
+        """The state of the newest of `count` purchases, or "none" if there are fewer."""
         listed = self.gateway.run_json("purchase", "list", "--account", account)
         return listed[0]["state"] if len(listed) == count else "none"
 
@@ -175,7 +176,7 @@ class Crashes:
         self.test.assertEqual(shown["refundedAmount"]["amount"], "10.00")
         return ["the reply", left, str(self.buy(key).status), str(self.credits() - before)]
 
-    # ---- a top-up, of an account of its own, whose card is saved
+    # ---- a top-up, on an account of its own with a saved card
 
     def send(self, method, path, body, token, key):
         return self.gateway.call(method, path, key=token, body=json.dumps(body).encode(),
@@ -183,7 +184,8 @@ class Crashes:
                                           ("Content-Type", "application/json")])
 
     def saver(self):
-        """An account with a saved card: its path, its owner's session, and the setup."""
+        """Makes an account with a saved card. Returns its id, its owner's session, the path of Auto
+        Top-Up, and the setup's id."""
         name = self.new_key()
         account = self.gateway.run_json("account", "create", "--name", name)["id"]
         person = self.gateway.run_json("user", "create", "--name", name, "--login", name,

@@ -1,6 +1,6 @@
-"""Buying Credits by card: the gateway with the stripe plugin against a Stripe of our own, with what
-goes wrong between the two: notices that are lost, doubled, late or forged, replies that are lost,
-nodes that are killed."""
+"""Buying Credits by card: the gateway with the stripe plugin against the fake Stripe, with faults
+between the two: notices that are lost, duplicated, late or forged, replies that are lost, and nodes
+that are killed."""
 
 import json
 import os
@@ -14,7 +14,7 @@ import unittest
 from fake_stripe import FakeStripe
 from gateway import BUILD, Gateway, Postgres
 
-# `./dev soak` takes the long form.
+# `./dev soak` raises these numbers.
 PURCHASES = int(os.environ.get("TURNPIKE_PURCHASES", "60"))
 KILLS = int(os.environ.get("TURNPIKE_KILLS", "4"))
 WAIT_SECONDS = 120
@@ -32,7 +32,7 @@ accounts: {{starter_grant: {{enabled: false}}}}
 
 
 class Shop:
-    """An account with an owner, at one or more nodes."""
+    """One or more nodes, and accounts with their owners."""
 
     def __init__(self, add_cleanup, stripe, nodes=1, postgres_url=None, registry=None):
         os.environ.update(SECRETS)
@@ -97,7 +97,7 @@ class Shop:
 
 class SetUpWrong(unittest.TestCase):
     def test_what_is_wrong_is_in_the_log_from_the_start_on(self):
-        stripe = FakeStripe()  # without an endpoint for notices
+        stripe = FakeStripe()  # without a webhook endpoint
         self.addCleanup(stripe.close)
         shop = Shop(self.addCleanup, stripe)
         node = shop.nodes[0]
@@ -149,7 +149,7 @@ class OneNode(unittest.TestCase):
             reply = self.shop.nodes[0].call("POST", target, body=body.encode(), headers=[
                 ("Stripe-Signature", signature), ("Content-Type", "application/json")])
             self.assertEqual(reply.status, 400, signature)
-        # Under the true secret it is a reason to look, and no more.
+        # A notice signed with the true secret only triggers a look-up.
         self.stripe.event_fault("checkout.session.completed", "double")
         self.assertEqual(self.shop.purchase(bought["purchaseId"])["state"], "awaiting_payment")
         self.assertEqual(self.shop.balance(), before)
@@ -177,7 +177,7 @@ class OneNode(unittest.TestCase):
         payment = self.shop.purchase(bought["purchaseId"])["payment"]
         self.stripe.refund(payment, 400)
         self.shop.until(lambda: self.shop.balance() - before == 6_000, "nothing was taken back")
-        # An operator gives the rest back.
+        # An operator refunds the rest.
         self.shop.nodes[0].run("purchase", "refund", bought["purchaseId"])
         self.shop.until_state(bought["purchaseId"], "refunded")
         self.assertEqual(self.shop.balance(), before)
@@ -275,7 +275,7 @@ class TwoNodes(unittest.TestCase):
                         if reply.status == 201:
                             purchase = reply.json()["purchaseId"]
                     except (OSError, KeyError, AttributeError):
-                        time.sleep(0.2)  # it was killed, and comes back
+                        time.sleep(0.2)  # the node was killed and will come back
                 if random_worker.random() < 0.8:
                     stripe.pay(stripe.session_of(purchase))
                     with lock:

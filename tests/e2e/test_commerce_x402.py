@@ -1,6 +1,6 @@
 """Buying Credits with USDC: an account pays for purchases with the official x402 client on a local
-chain, and what it is granted is what it paid, also when the gateway is killed midway. Balances are
-the chain's, never the gateway's own word."""
+chain, and is granted what it paid, even if the gateway is killed midway. Received amounts are read
+from the chain, never from the gateway."""
 
 import concurrent.futures
 import http.client
@@ -47,7 +47,7 @@ processors:
 
 
 class Shared:
-    """What takes seconds to start and serves all tests of the module, one after the other."""
+    """Parts that take seconds to start; all tests of the module use them, one after the other."""
 
     parts = {}
 
@@ -65,7 +65,7 @@ class BigPayer(Payer):
 
 
 class Purchases:
-    """A gateway with an account for each test; chain, facilitator and payer serve all of them."""
+    """A gateway with a new account for each test. The chain, facilitator and payer are shared."""
 
     nodes_count = 1
 
@@ -110,7 +110,7 @@ class Purchases:
         self.chain.hold(False)
 
     def start(self, node):
-        """Until it offers what the facilitator supports."""
+        """Starts the node and waits until it offers what the facilitator supports."""
         node.start()
         self.until(lambda: node.get("/v1/gateway/test/upstream/bytes/1").status == 402,
                    "nothing is offered")
@@ -122,7 +122,7 @@ class Purchases:
             time.sleep(0.05)
 
     def buy(self, amount="10.00", node=None):
-        """A purchase that is to be paid: its id, and the URL where."""
+        """Begins a purchase that can be paid. Returns its id and the URL where it is paid."""
         node = node or self.gateway
         offers = node.get(self.path + "/purchase-offers", key=self.token).json()
         offer = [each for each in offers if each["processor"] == "x402"][0]["offerId"]
@@ -155,18 +155,18 @@ class Purchases:
                    f"{purchase_id} is not {state}")
 
     def assert_granted_is_paid(self):
-        """What the chain moved, in Credits."""
+        """Checks that the balance is what the chain moved."""
         self.assertEqual(self.balance() * UNITS_PER_CENT, self.received() * CREDITS_PER_CENT)
         self.assertIn("the books are right", self.gateway.run("ledger", "verify").stdout)
 
     def in_background(self, work, *arguments):
         pool = concurrent.futures.ThreadPoolExecutor(1)
         self.addCleanup(pool.shutdown)
-        self.addCleanup(self.mend)  # before the pool is waited for
+        self.addCleanup(self.mend)  # runs before the shutdown, which waits
         return pool.submit(work, *arguments)
 
     def url_at(self, url, node):
-        """The same place, where the node listens now."""
+        """The same URL at the address where the node listens now."""
         return "http://%s:%d%s" % (*node.addresses["api"], url[url.index("/v1/"):])
 
 
@@ -175,7 +175,7 @@ class Buying(Purchases):
         purchase, url = self.buy()
         reply = self.payer.fetch(url)
         self.assertEqual(reply["status"], 200, reply["body"])
-        # The reply came once the Credits were there.
+        # The reply comes only after the Credits are granted.
         self.assertEqual(self.balance(), 10_000)
         self.assertEqual(self.received(), 1_000 * UNITS_PER_CENT)
         self.assertTrue(reply["settled"]["success"])
@@ -230,7 +230,7 @@ class Buying(Purchases):
         return pay
 
     def test_killed_between_claim_and_settlement(self):
-        """Nobody comes again, and still it is collected once, and credited."""
+        """The payer does not retry, and still the payment is collected once and credited."""
         for kind, moved in (("hang", 0), ("hang_settled", 1_000 * UNITS_PER_CENT)):
             before, granted = self.received(), self.balance()
             purchase, url = self.buy()

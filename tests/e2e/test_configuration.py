@@ -1,4 +1,4 @@
-"""What the deployment's configuration promises is what happens, or it is said that it does not."""
+"""What the deployment's configuration promises happens, or the gateway says that it does not."""
 
 import pathlib
 import stat
@@ -17,7 +17,7 @@ class Configuration(unittest.TestCase):
         return gateway
 
     def test_documents_name_the_port_that_was_taken(self):
-        gateway = self.new_gateway()  # listens on port 0, without a base_url
+        gateway = self.new_gateway()  # listens on port 0 and has no base_url
         gateway.start()
         host, port = gateway.addresses["api"]
         self.assertNotEqual(port, 0)
@@ -65,7 +65,7 @@ class Configuration(unittest.TestCase):
         self.assertEqual((challenge.status, challenge.body), (200, b"token-1"))
 
     def list_tools(self, gateway, **headers):
-        """The status of tools/list for a caller who names these headers himself."""
+        """The status of tools/list for a caller that sends exactly these headers."""
         message = b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
         fields = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
         head = (f"POST / HTTP/1.1\r\n{fields}Connection: close\r\n"

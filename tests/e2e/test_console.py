@@ -1,5 +1,5 @@
 """The operator console over real sockets: who may read it, what its pages show of calls,
-corrections, reloads and unknown settlements, and that no public listener has it."""
+corrections, reloads and unknown settlements, and that no public listener serves it."""
 
 import json
 import os
@@ -47,7 +47,7 @@ routes:
 
 
 class Operator:
-    """Somebody with a browser in front of the operator listener."""
+    """An operator with a browser at the operator listener."""
 
     def __init__(self, gateway, *authorities):
         self.gateway = gateway
@@ -157,7 +157,7 @@ class Console(unittest.TestCase):
             self.assertEqual(self.gateway.get(path, host="operator").status, 200)
         reply = self.gateway.get("/internal/v1", host="operator")
         self.assertEqual((reply.status, reply.error_code()), (404, "request.not_found"))
-        # The cookie of the console is no credential of the routes for programs.
+        # The console's cookie is no credential for the routes for programs.
         reply = self.gateway.call(
             "POST", "/internal/v1/status/incidents", host="operator", body=b"{}",
             headers=[("Cookie", self.operator.cookie), ("Content-Type", "application/json")])
@@ -181,12 +181,12 @@ class Console(unittest.TestCase):
                           "/v1/gateway/shop/keyless")
 
     def test_revenue_is_that_of_the_books(self):
-        # The sums are made off the commit path; a read of the account makes them.
+        # The sums are computed off the commit path; a read of the account computes them.
         self.gateway.get(f"/v1/billing-accounts/{self.account}/billing?collection=usage",
                          key=self.key)
         page = self.operator.page("/console/revenue")
         self.assert_shows(page, "Credits spent", "credits</td>", "free</td>")
-        self.assertRegex(page, r"<b>2,000</b><span>Credits granted")  # starter and operator's
+        self.assertRegex(page, r"<b>2,000</b><span>Credits granted")  # the starter grant plus 1,000
         self.assertIn("<svg", page)
 
     def test_a_correction_is_made_and_shown_with_who_and_why(self):
@@ -229,7 +229,7 @@ class Console(unittest.TestCase):
         self.assert_shows(page, self.first, second, "TEST_CONSOLE_NO_SUCH")
         link = f"/console/generations/difference?before={self.first}&after={second}"
         self.assertIn(link.replace("&", "&amp;"), page)
-        # Positions of usage are given off the commit path.
+        # Positions of usage rows are assigned off the commit path; a read assigns them.
         self.gateway.get(f"/v1/billing-accounts/{self.account}/billing?collection=usage",
                          key=self.key)
         difference = self.operator.page(link)
@@ -293,7 +293,7 @@ class Console(unittest.TestCase):
 
 
 class UnknownSettlement(test_unknown.Unknown):
-    """What callers are told as unknown, operators see with its age."""
+    """A charge that the caller was told is unknown is shown to operators until it is known."""
     test_the_process_undoes_a_charge_that_commits_after_all = None
     test_the_next_process_undoes_it_when_this_one_is_killed = None
 

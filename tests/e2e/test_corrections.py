@@ -1,4 +1,5 @@
-"""Corrections by an operator: credentials by command line, receipts over HTTP, both databases."""
+"""Corrections by an operator: credentials from the command line, receipts over HTTP, both
+databases."""
 
 import concurrent.futures
 import contextlib

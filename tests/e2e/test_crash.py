@@ -1,7 +1,8 @@
-"""The crash table: a real gateway, killed at every point of a paid call (base/crash_points.h), on
-both databases; what the caller saw, what was charged, and what a repeat gets after the restart.
+"""The crash table: a real gateway is killed at every point of a paid call (base/crash_points.h), on
+both databases. Each row says what the caller saw, what was charged, and what a repeat gets after
+the restart.
 
-The table is framework/ledger/CRASHES.md. This test makes it anew and fails when it differs;
+The table is framework/ledger/CRASHES.md. This test rebuilds it and fails if it differs;
 TURNPIKE_UPDATE=1 writes it instead.
 """
 
@@ -20,21 +21,22 @@ from upstream import Upstream
 TABLE = ROOT / "framework" / "ledger" / "CRASHES.md"
 POINTS = dict(re.findall(r'X\((\w+),\s+"([^"]+)"\)',
                          (ROOT / "framework" / "base" / "crash_points.h").read_text()))
-# Rounds of the status are closed whatever calls do, and purchases are no calls.
+# Status rounds close whatever calls do, and purchases are not calls.
 BY_NO_CALL = {point for point in POINTS
              if point.startswith(("round_", "purchase_", "refund_"))}
-# Of the records of plugins, which calls for Credits write none of: test_x402_crash.py is theirs.
+# Points of the records of plugins, which calls for Credits do not write; test_x402_crash.py covers
+# them.
 OF_RECORDS = {"record_before", "record_after"}
-# Come after the reply: an uncharged call is recorded at leisure, and what was charged is posted to
-# its lease by a heartbeat.
+# These points come after the reply: an uncharged call is recorded lazily, and a heartbeat posts
+# what was charged to its lease.
 UNCHARGED = ["fact_before", "fact_after"]
 CHARGED = ["post_before", "post_after"]
 AT_LEISURE = UNCHARGED + CHARGED
-LEASING = ["lease_before", "lease_after"]  # of a node that has no lease yet
+LEASING = ["lease_before", "lease_after"]  # passed by a node that has no lease yet
 CRASHING = BUILD / "tests" / "turnpike_crash"
 CREDITS = 2  # of one call
 
-# `path` is below the upstream; `repeats`: the call that dies is the repeat of one that was charged.
+# `path` is relative to the upstream. `repeats`: the call that dies repeats a charged one.
 Call = collections.namedtuple("Call", "title method path has_key repeats", defaults=(True, False))
 
 CALLS = [
@@ -69,7 +71,7 @@ reply that is stored. Without a key, what a broken call was charged is in the ac
 
 
 class Reply:
-    """What came back of one call, be it nothing."""
+    """What came back of one call, possibly nothing."""
 
     def __init__(self, gateway, key, call, idempotency_key):
         self.status, self.headers, self.saw, self.body = None, {}, "nothing", b""
@@ -125,13 +127,13 @@ class Crashes:
         return self.gateway.balance(self.account, self.key)
 
     def restart(self):
-        """After which no lease is open: the next call draws one."""
+        """Restarts the gateway. No lease is open afterwards, so the next call draws one."""
         self.gateway.kill()
         self.at.unlink(missing_ok=True)
         self.gateway.start()
 
     def prepare(self, call):
-        """The key under which `call` is to be made."""
+        """Returns the key for making `call`."""
         if not call.has_key:
             return None
         self.keys += 1
@@ -141,8 +143,8 @@ class Crashes:
         return key
 
     def undisturbed(self, call, key):
-        """Its reply, and the points that it came by, in their order: all of them, though the last
-        one comes after the reply."""
+        """Returns the call's reply and the points it passed, in order. It waits for the last point,
+        which comes after the reply."""
         self.log.write_text("")
         reply = Reply(self.gateway, self.key, call, key)
         self.test.assertEqual(reply.saw, "all")
@@ -161,7 +163,7 @@ class Crashes:
 
     def crash(self, point, call):
         row = self.crash_once(point, call)
-        while point in AT_LEISURE and row[2] != "all":  # for once it came before the reply
+        while point in AT_LEISURE and row[2] != "all":  # this time the point came before the reply
             row = self.crash_once(point, call)
         return row
 
@@ -196,7 +198,7 @@ class Crashes:
             self.test.assertEqual(
                 (receipt.json()["outcome"], receipt.json()["credits_charged"]),
                 ("charged", CREDITS), point)
-        else:  # the record of an uncharged call may be lost, never its truth
+        else:  # the record of an uncharged call may be lost, but is never wrong
             self.test.assertIn(receipt.status, (200, 404), point)
             if receipt.status == 200:
                 self.test.assertEqual(receipt.json()["credits_charged"], 0, point)

@@ -1,5 +1,5 @@
-"""The dashboard's reading pages: a person signs in, calls are made with a key, and the figures of
-each page equal those of the API and of the ledger. On both engines."""
+"""The dashboard's pages: a person signs in, calls are made with a key, and the figures on each page
+equal those of the API and of the ledger. On both engines."""
 
 import csv
 import html.parser
@@ -20,7 +20,7 @@ HOSTILE = "<script>alert(1)</script>\"'&"
 
 
 class Page(html.parser.HTMLParser):
-    """The words, links, tables and attributes of a page."""
+    """The words, links, tables, attributes and tags of a page."""
 
     def __init__(self, reply):
         super().__init__()
@@ -52,7 +52,7 @@ class Page(html.parser.HTMLParser):
             self.cell += data
 
     def rows(self, table=0):
-        """The rows below the head, by the names of the columns."""
+        """The rows below the head, each a dict by column name."""
         head, *rows = self.tables[table]
         return [dict(zip(head, row)) for row in rows]
 
@@ -95,7 +95,7 @@ class Dashboard(unittest.TestCase):
 
     @classmethod
     def make_calls(cls):
-        """Five good calls, one of them with the other key, and a failed one."""
+        """Makes five successful calls, one of them with the other key, and a failed one."""
         cls.ids = []
         for at in range(5):
             reply = cls.gateway.get(BASE + "/meta/pricing",
@@ -106,7 +106,7 @@ class Dashboard(unittest.TestCase):
         failed = cls.gateway.get(BASE + "/daos/no-such-dao/brief", key=cls.key)
         assert failed.status == 404, failed.body
         cls.failed_id = failed.headers["x-request-id"]
-        for _ in range(500):  # an uncharged fact is recorded lazily
+        for _ in range(500):  # an uncharged fact is written lazily
             if cls.usage()["totals"]["requests"] == 6:
                 return
             time.sleep(0.02)
@@ -161,7 +161,7 @@ class Dashboard(unittest.TestCase):
             self.assertIn(answer["error"]["code"].encode(), reply.body)
             for secret in (self.ids[0], self.key_id, "pricing"):
                 self.assertNotIn(secret.encode(), reply.body.split(b"<main")[1], path)
-        # Another's call below an account of one's own is not there.
+        # Another account's call is not found below one's own account.
         reply = stranger.send("GET", f"/dashboard/{other}/calls/{self.ids[0]}")
         self.assertEqual(reply.status, 404)
 
@@ -187,7 +187,7 @@ class Dashboard(unittest.TestCase):
         days = page.rows(0)
         self.assertEqual(sum(int(row["Calls"]) for row in days), 6)
         self.assertEqual(len(page.rows(1)), 6)
-        # Each figure leads to the facts that it is the sum of.
+        # Each figure links to the facts that it sums up.
         figures = re.findall(r'<a href="([^"]+)"><b>', page.text)
         charged = self.follow(figures[2].replace("&amp;", "&"))
         self.assertEqual(sum(int(row["Credits"]) for row in charged.rows()), 5)
@@ -210,7 +210,7 @@ class Dashboard(unittest.TestCase):
     def test_filters_choose_calls(self):
         times = [row["occurredAt"] for row in self.api("/billing?collection=usage")["items"]]
         first, last = times[-1], times[0]
-        at_last = times.count(last)  # calls of one millisecond
+        at_last = times.count(last)  # calls in the same millisecond
         for query, expected in (
                 ({"api_key_id": self.other_key_id}, 1), ({"outcome": "charged"}, 5),
                 ({"outcome": "released"}, 1), ({"outcome": "replayed"}, 0),
@@ -313,7 +313,7 @@ class Dashboard(unittest.TestCase):
                 self.assertEqual(sum(int(row["Credits"]) for row in rows), charged)
                 self.assertEqual(sum(int(row["Calls"]) for row in rows), 6)
             self.assertIn(f"{charged} Credits", page.words)
-        # A span leads to its calls.
+        # A span links to its calls.
         span = next(link for link in page.links if link and "/calls?from=" in link)
         self.assertEqual(len(self.follow(span).rows()), 6)
         with_key = self.page("/usage?api_key_id=" + self.other_key_id)
@@ -420,7 +420,7 @@ class Settling(test_unknown.Unknown):
         call = self.call_held_upstream()
         with self.held_facts():
             message = self.until_told(call)
-            # It is in no list and no sum before it is in the books, but it is found.
+            # Until it is in the books it is in no list and no sum, but the search finds it.
             self.assertNotIn(message, page("").text)
             self.assertNotIn(message, page("/calls").text)
             self.assertEqual(page("/usage").rows(0)[-1]["Calls"], "0")

@@ -1,7 +1,6 @@
-"""How programs find the gateway: the documents of the web host, each by the schema that is
-published for it, or by ours where there is none (tests/fixtures/discovery); that their links lead
-somewhere, that they are cheap to ask for again, and that nothing has another name in it than the
-operator's."""
+"""How programs find the gateway. Each document of the web host is valid against the schema
+published for it, or against ours where there is none (tests/fixtures/discovery). Links resolve,
+revalidation is cheap, and no document contains a brand other than the operator's."""
 
 import base64
 import http.client
@@ -35,8 +34,8 @@ DOCUMENTS = [
     (CARDS_SCHEMA, "application/schema+json", "2020-12"),
 ]
 
-# Names of the protocol, which stay under every brand: headers of replies, prefixes of keys, tokens
-# and metrics, cookies, members of _meta.
+# Names in the protocol, which stay the same under every brand: reply headers, prefixes of keys and
+# tokens, metrics, cookies, members of _meta.
 PROTOCOL_NAMES = re.compile(
     r"Turnpike-[A-Z][A-Za-z-]+|turnpike_(sk|ss|oc|rt|at|ac)_|turnpike_[a-z_]+|turnpike/[a-z_]+|"
     r"__Host-turnpike_[a-z]+")
@@ -77,7 +76,7 @@ tools:
 
 
 def judged(documents):
-    """The verdict on each (name, schema, text)."""
+    """The verdict on each (name, schema, text), from discovery.mjs."""
     for folder in (JUDGE.parent, ROOT / "tests" / "browser"):
         parts.require_packages(folder)
     asked = [{"name": name, "schema": str(schema), "body": body}
@@ -88,10 +87,10 @@ def judged(documents):
 
 
 def links_in(value):
-    """All URLs that a document points to, in whichever member."""
+    """All URLs in a document, whichever member they are in."""
     if isinstance(value, dict):
         for name, one in value.items():
-            # Templates and names are no links; others' schemas and sources are not ours to ask.
+            # Templates and names are not links, and schemas and sources of others are not fetched.
             if name in ("$schema", "$id", "url_template", "free_url_template", "source",
                         "input_schema"):
                 continue
@@ -197,7 +196,7 @@ class Discovery(unittest.TestCase):
             self.assertIsNone(card["operations"][0]["call"]["tools"])
 
     def follow(self, url):
-        """The status of a GET by its URL, which names one of this gateway's hosts."""
+        """The status of a GET of this URL, which belongs to one of this gateway's hosts."""
         parsed = urllib.parse.urlsplit(url)
         connection = http.client.HTTPConnection("127.0.0.1", parsed.port, timeout=30)
         try:
@@ -214,7 +213,7 @@ class Discovery(unittest.TestCase):
             if not media_type.startswith("application/schema"):
                 followed |= set(links_in(self.get(path).json()))
         self.assertGreater(len(followed), 10)
-        # Endpoints, not documents: messages are sent there, routes stand below it.
+        # These are endpoints, not documents: messages are posted to them, or routes are below them.
         endpoints = {mcp: 405, mcp + "/x402": 405, api: 404}
         for url in sorted(followed):
             with self.subTest(url):
@@ -266,7 +265,7 @@ class Discovery(unittest.TestCase):
 
 
 class Brand(unittest.TestCase):
-    """Under another brand nothing that callers are shown says Turnpike."""
+    """Under another brand, nothing that callers see says Turnpike."""
 
     @classmethod
     def setUpClass(cls):

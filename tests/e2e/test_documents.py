@@ -1,4 +1,4 @@
-"""What the gateway answers is what its OpenAPI document says it may answer, headers included."""
+"""The gateway's replies match its OpenAPI document, headers included."""
 
 import json
 import subprocess
@@ -6,7 +6,7 @@ import unittest
 
 from gateway import GOVDATA_IMPORT, Gateway
 
-# Of the protocol, not of one operation.
+# Fields of HTTP itself, not of one operation.
 HTTP_FIELDS = {"cache-control", "connection", "content-length", "content-type", "date", "vary",
                "access-control-allow-origin", "access-control-expose-headers", "allow",
                "content-security-policy", "referrer-policy", "x-content-type-options"}
@@ -45,7 +45,7 @@ class Documents(unittest.TestCase):
         return node
 
     def check(self, operation, what, reply):
-        """The status is listed for the operation, or named by what may happen to any."""
+        """The status must be listed for the operation, or named in the description of `default`."""
         response = operation["responses"].get(str(reply.status))
         if response is None:
             self.assertIn(str(reply.status),

@@ -1,5 +1,5 @@
-"""What a deployment does without shows at /readyz: durability that its operator relaxed, a
-PostgreSQL that waits for no standby, and expiry while the clock is not believed."""
+"""/readyz reports what a deployment does without: durability that the operator relaxed, a
+PostgreSQL that waits for no standby, and expiry while the clock is not trusted."""
 
 import contextlib
 import signal
@@ -13,7 +13,7 @@ RELAXED = "Charges are answered before the disk has them: the last ones may be l
 ALONE = ("PostgreSQL waits for no standby (synchronous_standby_names): after a failover the last"
          " charges may be missing.")
 JUMPED = "The clock jumped: expiry of Credits is paused."
-# In the way of the server's own, so that the clock of one database can be set.
+# Shadows the server's own function, so that a test can set the clock of one database.
 SKEWED_CLOCK = """
     CREATE SCHEMA books;
     CREATE TABLE books.skew (minutes integer);
@@ -26,7 +26,7 @@ SKEWED_CLOCK = """
 
 class Durability(unittest.TestCase):
     def start(self, *settings, url=None):
-        # Passwords are told there, too.
+        # /readyz would list enabled passwords as well.
         self.gateway = Gateway(settings=["identity.password.enabled=false", *settings],
                                postgres_url=url)
         self.addCleanup(self.gateway.close)
@@ -68,7 +68,7 @@ class OnPostgres(Durability):
 
     @contextlib.contextmanager
     def standby(self):
-        """A server that has every commit of the first before that is answered."""
+        """A synchronous standby: it has every commit before the first server confirms it."""
         data, log = self.postgres.directory / "standby", self.postgres.directory / "standby.log"
         subprocess.run([*self.postgres.prefix, self.postgres.binaries / "pg_basebackup", "-h",
                         self.postgres.directory, "-U", "turnpike", "-D", data, "-R", "-N", "-c",

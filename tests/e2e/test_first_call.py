@@ -9,7 +9,7 @@ from gateway import GOVDATA_IMPORT, Gateway, Postgres
 
 BASE = "/v1/gateway/govdata/global/v1"
 YEAR_MS = 365 * 86_400_000
-SHIPPED = 11  # routes of the shipped registry
+SHIPPED = 11  # number of routes in the shipped registry
 
 
 def now_ms():
@@ -17,7 +17,7 @@ def now_ms():
 
 
 class FirstCall:
-    """The cases, run below on each database."""
+    """The cases; the classes below run them on each database."""
 
     @classmethod
     def setUpClass(cls):
@@ -126,7 +126,7 @@ class FirstCall:
         self.assertEqual(self.balance(account, key), 1)
 
     def wait_until_paid(self, key):
-        """A grant takes effect within a second: asks again, at most as often as fits in that."""
+        """A grant takes effect within a second: repeats the call up to 1,000 times."""
         for _ in range(1000):
             reply = self.gateway.get(BASE + "/daos", key=key)
             if reply.status != 402:

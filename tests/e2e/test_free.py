@@ -1,6 +1,5 @@
-"""The free lane over real sockets, on both databases: what it grants and refuses, what it says
-about it, that it never costs anything, and that neither a restart nor a kill gives anything
-back."""
+"""The free lane over real sockets, on both databases: what it grants, refuses and reports, that it
+never costs anything, and that neither a restart nor a kill gives used quota back."""
 
 import http.client
 import json
@@ -61,12 +60,13 @@ routes:
 
 
 def left(reply, name):
-    """`r` of one item of the reply's RateLimit."""
+    """The remaining count `r` of one item in the reply's RateLimit."""
     return int(re.search(rf'"{name}";r=(\d+)', reply.headers["ratelimit"]).group(1))
 
 
 def compare_free_variants(test, gateway):
-    """Asserts that both documents say the same of every operation; how many have a variant."""
+    """Asserts that both documents say the same of every operation. Returns how many operations have
+    a free variant."""
     document = gateway.get("/openapi.json").json()
     page = gateway.get("/v1/capabilities?limit=1000").json()
     shown = 0
@@ -168,7 +168,7 @@ class FreeLane:
                          {"advice": "after_delay", "after_seconds": seconds})
         item = re.fullmatch(r'"window";r=0;t=(\d+)', reply.headers["ratelimit"])
         self.assertLessEqual(int(item.group(1)), seconds)
-        # Paid, it goes on; another account is not concerned.
+        # The paid route still works, and another account is not affected.
         self.assertEqual(self.free("/five/upstream/echo").status, 200)
         _, other = self.gateway.new_key()
         self.assertEqual(self.gateway.get(TEST + "/five/upstream/echo:free", key=other).status, 200)
@@ -189,7 +189,7 @@ class FreeLane:
     def test_permits_come_back_when_callers_leave_and_when_upstreams_take_too_long(self):
         target = TEST + "/two/upstream/slow:free"
         while self.upstream.arrived.acquire(blocking=False):
-            pass  # of calls before
+            pass  # arrivals of earlier calls
         callers = []
         for _ in range(2):
             caller = http.client.HTTPConnection(*self.gateway.addresses["api"], timeout=60)
@@ -204,7 +204,7 @@ class FreeLane:
             caller.close()
         while self.in_use("slow") > 0:
             pass
-        # `short` counts in the same bucket; its calls end at their deadline.
+        # `short` counts in the same bucket, and its calls end at their deadline.
         for _ in range(3):
             self.refused(self.free("/two/upstream/short:free"), 504, "gateway.upstream_timeout")
         self.assertEqual(self.in_use("slow"), 0)
@@ -223,7 +223,7 @@ class FreeLane:
         before = self.balance()
         self.refused(self.free("/paid/upstream/echo:free"), 404, "gateway.route_not_found")
         self.assertEqual(self.balance(), before)
-        # A literal suffix is written %3Afree: a value like any other, and paid.
+        # A literal suffix is written %3Afree. It is a value like any other, and the call is paid.
         reply = self.free("/upstream/echo/x%3Afree")
         self.assertEqual((reply.status, reply.headers["turnpike-lane"]), (200, "credits"))
 
@@ -326,7 +326,7 @@ class ShippedRegistry(unittest.TestCase):
             self.assertEqual(reply.headers["turnpike-credits-charged"], "0")
             self.assertTrue(reply.json()["data"]["items"])
             granted += 1
-        self.assertTrue(60 <= granted <= 120, granted)  # a minute may end meanwhile
+        self.assertTrue(60 <= granted <= 120, granted)  # a minute may end in between
         self.assertEqual((reply.status, reply.error_code()), (429, "gateway.free_rate_limited"))
         self.assertTrue(1 <= int(reply.headers["retry-after"]) <= 60)
 
@@ -388,7 +388,7 @@ class FreeLaneOfSeveralNodes(unittest.TestCase):
         self.account, self.key = self.nodes[0].new_key()
 
     def call_from_all(self, calls_each):
-        """Statuses of calls by many callers over all nodes at once."""
+        """The statuses of concurrent calls by many callers over all nodes."""
         statuses = []
 
         def call(number):

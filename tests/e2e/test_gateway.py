@@ -1,5 +1,5 @@
-"""Gateway semantics over real sockets: what reaches the upstream, what becomes of its answers, and
-what the caller is charged, on both databases."""
+"""Gateway semantics over real sockets, on both databases: what reaches the upstream, how its
+replies are handled, and what the caller is charged."""
 
 import json
 import os
@@ -101,7 +101,7 @@ class GatewaySemantics:
         return self.gateway.balance(self.account, self.key)
 
     def call(self, method, path, **options):
-        """A call and what it charged."""
+        """Makes a call. Returns the reply and what it charged."""
         before = self.balance()
         reply = self.gateway.call(method, TEST + path, key=self.key, **options)
         charged = before - self.balance()
@@ -173,7 +173,7 @@ class GatewaySemantics:
         self.assertNotIn(UPSTREAM_KEY, self.gateway.log_text())
         self.assertNotIn(self.key, self.gateway.log_text())
 
-    # ---- what becomes of its answers -------------------------------------------------------------
+    # ---- how its replies are handled -------------------------------------------------------------
 
     def test_uncharged_statuses_are_delivered_unchanged(self):
         for status in (400, 404, 409, 410, 422):
@@ -243,10 +243,11 @@ class GatewaySemantics:
             self.assertEqual(self.balance(), before)
 
     def begin_large_call(self, path="/brief/12000000"):
-        """A connection on which a reply has begun that fits into no socket's buffers."""
+        """Begins a reply that is larger than all socket buffers. Returns the connection and the
+        number of body bytes read so far."""
         for _ in range(20):
             connection, head, body = self.try_large_call(path)
-            if not head.startswith(b"HTTP/1.1 504"):  # a busy machine was late, which costs nothing
+            if not head.startswith(b"HTTP/1.1 504"):  # a busy machine was late, at no charge
                 break
             connection.close()
         self.assertTrue(head.startswith(b"HTTP/1.1 200"), head)
@@ -337,13 +338,13 @@ class GatewaySemantics:
         self.assertIn(reply.status, (200, 204))
         self.assertIn("POST", reply.headers["access-control-allow-methods"])
         for method in ("PUT", "DELETE", "PATCH", "HEAD", "TRACE"):
-            body = b"" if method in ("PUT", "PATCH") else None  # these announce a length
+            body = b"" if method in ("PUT", "PATCH") else None  # these methods announce a length
             reply = self.gateway.call(method, TEST + "/upstream/echo", key=self.key, body=body)
             self.assertEqual((reply.status, reply.headers["allow"]), (405, "GET, POST"), method)
         self.assertEqual(len(self.upstream.requests), seen)
 
     def test_unread_bodies_are_not_the_next_request(self):
-        """The classic: a refused POST whose body looks like a request."""
+        """Request smuggling: a refused POST whose body looks like a request."""
         inner = (f"GET {TEST}/upstream/echo HTTP/1.1\r\nHost: t\r\n"
                  f"Authorization: Bearer {self.key}\r\n\r\n")
         for path in ("/upstream/echo", "/nowhere"):
@@ -358,7 +359,8 @@ class GatewaySemantics:
         before = self.balance()
         connection = self.open_slow_call()
         connection.close()
-        # The gateway notices while the upstream still thinks; its release is then in the books.
+        # The gateway notices while the upstream is still working, and then its release is in the
+        # books.
         for _ in range(2000):
             if self.balance() == before and not self.in_flight():
                 break
@@ -436,7 +438,7 @@ class Drain(unittest.TestCase):
 
 
 class OneGateway(unittest.TestCase):
-    """A gateway and a registry for one test alone."""
+    """A gateway and a registry for a single test."""
 
     def setUp(self):
         self.upstream = Upstream()
@@ -462,7 +464,8 @@ class OneGateway(unittest.TestCase):
         return connection
 
     def test_one_heavy_transfer_more_than_the_limit_is_503_and_costs_nothing(self):
-        # Longer than all the buffers on the way, so that it stays under way until it is read.
+        # The reply exceeds all buffers on the way, so the transfer goes on until the client reads
+        # it.
         self.start(REGISTRY.format(address=self.upstream.address) +
                    "  - {path: /heavy, deadline_ms: 300000, response: {max_bytes: 30000000},\n"
                    "     upstream_settings: {path: /upstream/bytes/30000000}}\n",
@@ -475,7 +478,7 @@ class OneGateway(unittest.TestCase):
         self.assertEqual(self.balance(), before)
         light = self.gateway.get(TEST + "/upstream/bytes/1048576", key=self.key)
         self.assertEqual(light.status, 200, "a lighter reply needs no such place")
-        running[0].close()  # drained, charged, and its place given back
+        running[0].close()  # drained and charged, and its place is freed
         for _ in range(1000):
             heavy = self.gateway.get(TEST + "/upstream/bytes/1048577", key=self.key)
             if heavy.status == 200:

@@ -1,5 +1,5 @@
-"""Governance data from live sources: a Snapshot hub, a forum and a Governor contract on loopback,
-as `mode: poll` reads them; outages, limits, lies, reorganised chains, and kills in the middle."""
+"""Governance data from live sources: `mode: poll` reads a Snapshot hub, a forum and a Governor
+contract on loopback, through outages, limits, lies, reorganised chains, and kills midway."""
 
 import json
 import os
@@ -24,10 +24,11 @@ def iso(seconds):
 
 
 class Polling(unittest.TestCase):
-    """A gateway whose registry polls the given sources, and looks into its store."""
+    """A gateway whose registry polls the given sources; the tests also read its store."""
 
     def kill_at(self, fake, requests):
-        """Starts the gateway for each of these and kills it while that request of its is open."""
+        """For each number in `requests`, starts the gateway and kills it while its request of that
+        number is open."""
         for stop_at in requests:
             seen = []
 
@@ -66,7 +67,7 @@ class Polling(unittest.TestCase):
         with sqlite3.connect(path, timeout=10) as store:
             try:
                 return store.execute(sql, values).fetchall()
-            except sqlite3.OperationalError:  # its tables are being made
+            except sqlite3.OperationalError:  # its tables are not there yet
                 return []
 
     def value(self, sql, *values):
@@ -79,14 +80,14 @@ class Polling(unittest.TestCase):
             if time.monotonic() > end:
                 self.fail(f"{what}: not within {WAIT_SECONDS} s; the store says "
                           f"{self.rows('SELECT * FROM source')}\n{self.gateway.log_text()[-2000:]}")
-            time.sleep(0.02)  # between two looks at a condition
+            time.sleep(0.02)  # between two checks
         return found
 
     def rounds(self):
         return self.value("SELECT coalesce(max(last_success_at), 0) FROM source") or 0
 
     def next_round(self):
-        """Until a round that began after now is over."""
+        """Waits until a round that began after now has ended."""
         now = int(time.time() * 1000)
         return self.wait_for("a round", lambda: (self.value(
             "SELECT min(coalesce(last_success_at, 0)) FROM source") or 0) > now and self.began(now))
@@ -101,7 +102,7 @@ class Polling(unittest.TestCase):
         return self.value("SELECT last_error FROM source")
 
     def content(self):
-        """All that the sources told, without when it was seen."""
+        """Everything that the sources reported, without the times when it was seen."""
         return {
             "proposals": self.rows("SELECT external_id, title, outcome, execution, votes_count,"
                                    " voting_ends_at, scores_total FROM proposal ORDER BY 1"),
@@ -113,7 +114,8 @@ class Polling(unittest.TestCase):
                                " JOIN forum_topic t USING (topic_pk) ORDER BY 1, 2")}
 
     def fail_once(self, fake, kind, status, body, headers=None):
-        """The next request of the kind is answered so; the one after it waits for the release."""
+        """Answers the next request of the kind with this reply, and holds the one after it until it
+        is released."""
         fake.script(status, body, headers, when=kind)
         return fake.hold(lambda *asked: kind(*asked) and not fake.scripted)
 
@@ -147,7 +149,7 @@ class TestSnapshot(Polling):
         self.assertEqual(self.value("SELECT count(*) FROM vote"), 60)
         self.assertEqual(self.rows("SELECT dao_id, name, about FROM dao"),
                          [("tide-eth", "Tide DAO", "It rises.")])
-        # A new proposal, an edit of an old one, a vote, and the end of one that was open.
+        # A new proposal, an edit of an old one, a new vote, and the end of an open proposal.
         with hub.lock:
             hub.add_proposal(99, NOW - 5, end=NOW + 1000, scores=[0, 0, 0], scores_state="pending")
             hub.proposals[3].update(title="Edited", updated=NOW + 1)
@@ -167,7 +169,7 @@ class TestSnapshot(Polling):
             asked = json.loads(request["body"])
             self.assertLessEqual(asked["variables"].get("first", 1), 1000)
             self.assertEqual(request["headers"]["User-Agent"], "turnpike-govdata/1")
-        # What was polled has its events and signals, as what is imported has.
+        # Polled data has events and signals, as imported data has.
         _, key = self.gateway.new_key(credits=10)
         signals = self.gateway.get(
             f"{BASE}/governance-signals?start_ms={(NOW - 60) * 1000}&end_ms={(NOW + 60) * 1000}"
@@ -347,7 +349,7 @@ class TestDiscourse(Polling):
         self.serve(self.source(forum))
         self.next_round()
         self.assertEqual(self.value("SELECT count(*) FROM forum_topic"), 71)
-        # Threads of the last 30 days: those numbered 41 to 70 and, at the edge, 40.
+        # Threads of the last 30 days are those numbered 41 to 70; number 40 is just past the edge.
         threads = self.rows("SELECT DISTINCT t.external_id FROM forum_post JOIN forum_topic t"
                             " USING (topic_pk)")
         self.assertEqual(len(threads), 30)
@@ -437,7 +439,7 @@ class TestGovernor(Polling):
         node.finish("executed", 1, 2200)
         node.create(2, 4900, 4950, 9000, "Second")
         node.vote(2, 7, 1, 500, 4960)
-        node.vote(77, 7, 1, 500, 4961)  # of a proposal from before the first block
+        node.vote(77, 7, 1, 500, 4961)  # for a proposal from before the first block
         return node
 
     def source(self, node, **more):
@@ -457,7 +459,7 @@ class TestGovernor(Polling):
 
     def test_reads_up_to_the_confirmations_with_exact_times(self):
         node = self.node()
-        node.vote(2, 8, 1, 500, 4995)  # of the newest twelve blocks
+        node.vote(2, 8, 1, 500, 4995)  # in the newest twelve blocks, which are not confirmed
         self.serve(self.source(node))
         self.next_round()
         self.assertEqual(self.proposal(1), [("First", "passed", "executed", 40, self.time_of(1100),
@@ -470,7 +472,7 @@ class TestGovernor(Polling):
                    (lambda body: body if isinstance(body, list) else [body])(
                        json.loads(request["body"]))]
         self.assertIn("eth_chainId", methods)
-        # The end of voting comes to pass, later than it was estimated.
+        # Voting ends, later than estimated.
         with node.lock:
             node.head = 9100
         self.next_round()
@@ -478,14 +480,14 @@ class TestGovernor(Polling):
                       self.time_of(9088))
         self.assertEqual(self.proposal(2), [("Second", "unknown", "not_started", 2,
                                              self.time_of(4950), self.time_of(9000), "exact")])
-        # Another chain altogether: nothing is taken back.
+        # An entirely different chain: nothing that was read is removed.
         node.reorganise(1)
         self.wait_for("the refusal", lambda: self.error() ==
                       "the node's chain shares no block with what was read")
         self.assertEqual(self.value("SELECT count(*) FROM vote"), 42)
 
     def votes_with_quorum(self, node, time_of=lambda block: block):
-        """Five votes that end at 2000; `time_of`: what the contract's clock shows at a block."""
+        """Five votes that end at block 2000. `time_of`: the contract's clock at a block."""
         ballots = {11: [(1, 150), (0, 20)], 12: [(1, 40), (0, 10)], 13: [(1, 60), (0, 80), (2, 50)],
                    14: [(0, 20), (1, 150)], 15: []}
         for proposal, votes in ballots.items():
@@ -507,14 +509,16 @@ class TestGovernor(Polling):
         node.tell_modes("mode=blocknumber&from=default", lambda at: 100 if at == 1100 else 7)
         self.serve(self.source(node, range_blocks=100, clock_mode='""'))
         self.next_round()
-        # Against alone so far, or nothing at all: not lost before the end, whatever the clock here.
+        # With only votes against so far, or none, nothing is lost before the end of voting,
+        # whatever the local clock says.
         self.assertEqual(self.outcomes(),
                          dict.fromkeys(self.WITH_QUORUM, "unknown not_started 100"))
         with node.lock:
             node.head = 3000
         self.wait_for("the end", lambda: self.outcomes() == self.WITH_QUORUM)
         self.assertEqual(self.value("SELECT DISTINCT clock_mode FROM source"), "blocknumber")
-        # The last blocks of the votes were others: they are open again until theirs are read.
+        # The last blocks of the voting are replaced, so the outcomes are open again until the new
+        # blocks are read.
         node.reorganise(1990)
         node.vote(12, 90, 2, 70, 1995)
         self.wait_for("the new end", lambda: self.outcomes() == {
@@ -534,7 +538,7 @@ class TestGovernor(Polling):
         node = self.start(Node(3000, self.TIME))
         self.votes_with_quorum(node)
         node.tell_modes("mode=blocknumber&from=eip155:10", lambda at: 100)
-        node.functions["dd4e2ba5"] = lambda _: "0x" + "00" * 31 + "ff"  # no text
+        node.functions["dd4e2ba5"] = lambda _: "0x" + "00" * 31 + "ff"  # not a string
         self.serve(self.source(node))
         self.next_round()
         self.assertEqual(self.outcomes(), {
@@ -557,14 +561,15 @@ class TestGovernor(Polling):
         self.next_round()
         self.assertEqual(self.value("SELECT count(*) FROM vote"), 41)
         first_seen = self.value("SELECT min(first_seen_at) FROM proposal")
-        # From block 4940 on the chain is another: one vote for it becomes one against it.
+        # From block 4940 on the chain differs: a vote against replaces the vote for.
         node.reorganise(4940)
         node.vote(2, 9, 0, 800, 4945)
         self.wait_for("the vote of the new chain", lambda: self.rows(
             "SELECT voter, choice_id, power FROM vote v JOIN proposal p USING (proposal_pk)"
             " WHERE p.external_id='2'") == [("0x%040x" % 9, "0", "800")])
         self.assertEqual(self.value("SELECT votes_count FROM proposal WHERE external_id='2'"), 1)
-        # Deeper: the second proposal was never made, and the first one not executed but canceled.
+        # Deeper: the second proposal was never made, and the first was canceled instead of
+        # executed.
         node.reorganise(2150)
         node.finish("canceled", 1, 2160)
         self.wait_for("the end of the second", lambda: self.proposal(2) == [])

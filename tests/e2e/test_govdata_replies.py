@@ -1,5 +1,5 @@
-"""Every answer of the ten govdata routes, over all data that is at hand, against the JSON Schemas
-that the gateway publishes; and the events route once an operator prices it."""
+"""Checks every reply of the ten govdata routes, over all data at hand, against the JSON Schemas
+that the gateway publishes. Also covers the events route once an operator prices it."""
 
 import json
 import shutil
@@ -13,7 +13,7 @@ from mcp_wire import Wire
 
 BASE = "/v1/gateway/govdata/global/v1"
 SHARED = ROOT.parent / "shared" / "data" / "govdata"
-# What of the real data each format reads: arguments, then the file.
+# The real data for each import format: arguments, then the file.
 IMPORTS = [
     ("snapshot-graphql", ["--dao", "decentraland"],
      "decentraland/derived.snapshot-hub.proposals.json"),
@@ -33,7 +33,7 @@ IMPORTS = [
 ]
 
 
-# One tool for each of a few routes, as an operator binds them.
+# Tools for a few of the routes, as an operator binds them.
 TOOLS = """
 tools:
   daos.list: {route: GET /v1/gateway/govdata/global/v1/daos, description: All DAOs.}
@@ -47,7 +47,7 @@ tools:
 
 
 def priced_registry(test):
-    """The shipped registry with the provider's usual price on the events, and with tools."""
+    """The shipped registry with the provider's usual price on the events route, and with tools."""
     folder = new_directory(test) / "registry"
     shutil.copytree(ROOT / "registry", folder)
     file = folder / "providers" / "govdata.yaml"
@@ -91,7 +91,7 @@ class GovdataReplies(unittest.TestCase):
         return reply.json()
 
     def details(self):
-        """The published capabilities of the provider by their path."""
+        """The provider's published capabilities by path."""
         page = self.gateway.get("/v1/capabilities?provider_key=govdata&limit=1000").json()
         by_path = {}
         for entry in page["capabilities"]:
@@ -100,7 +100,8 @@ class GovdataReplies(unittest.TestCase):
         return by_path
 
     def crawl(self):
-        """Pairs of a route's pattern and a path of it: all DAOs, and all their items."""
+        """Yields pairs of a route's pattern and a path that matches it, for all DAOs and all their
+        items."""
         now = int(time.time() * 1000)
         for path in ("/meta/pricing", "/daos", "/system/freshness"):
             yield path, path
@@ -131,7 +132,7 @@ class GovdataReplies(unittest.TestCase):
                        link[len(BASE):])
 
     def windows(self, now):
-        """All time as one span, and spans whose pages together hold every event."""
+        """Yields all time as one span, and then spans whose pages together hold every event."""
         yield 0, now
         start = 0
         while True:
@@ -174,7 +175,7 @@ class GovdataReplies(unittest.TestCase):
         self.assertGreater(self.validated(lines), 100)
 
     def validated(self, lines):
-        """How many replies were checked; fails where one does not conform."""
+        """Validates the replies and returns how many there were; fails if any does not conform."""
         run = subprocess.run(
             ["node", ROOT / "tests/openapi/validate_replies.mjs"], check=False, text=True,
             capture_output=True, input="".join(json.dumps(line) + "\n" for line in lines))

@@ -1,5 +1,5 @@
-"""Governance data from a real service on loopback: `mode: proxy`, which passes on, and `proxy_v2`,
-which asks in the words of version 2; through a gateway, with what it charges."""
+"""Governance data from a real service on loopback, through a gateway, with the charges. `mode:
+proxy` passes requests on, and `proxy_v2` translates them for version 2."""
 
 import json
 import os
@@ -22,7 +22,8 @@ ITEM = {"proposalId": "p1_x", "daoId": "tide-eth", "title": "Fund the harbour", 
 
 
 class Service(Fake):
-    """Both versions; what is paid for wants the token, and a wrong one is met with 402."""
+    """Both versions of the service. All paths but the health check and the lists of DAOs need the
+    token, and a wrong token gets a 402."""
 
     def reply(self, method, path, query, headers, body):
         if path == "/health":
@@ -75,7 +76,8 @@ class Upstream(unittest.TestCase):
         return self.gateway.get(BASE + path, key=self.key)
 
     def check_schemas(self, replies):
-        """Pairs of a route's pattern and a path of it, against the schemas that are published."""
+        """Fetches pairs of a route's pattern and a path, and checks the replies against the
+        published schemas."""
         lines = []
         listed = self.gateway.get("/v1/capabilities?provider_key=govdata&limit=1000").json()
         for entry in listed["capabilities"]:
@@ -95,7 +97,7 @@ class Upstream(unittest.TestCase):
         self.assertEqual(json.loads(last)["checked"], len(replies))
 
     def check_failures(self, path):
-        """What the service says becomes what callers of a gateway are told, and costs nothing."""
+        """Each failure of the service becomes the gateway's own error, and costs nothing."""
         before = self.gateway.balance(self.account, self.key)
         for status, headers, wanted, code in (
                 (401, {}, 503, "gateway.upstream_credential"),

@@ -1,5 +1,5 @@
-"""What docs/operating.md prints on installation, corrections and back-up works as printed, on a
-fresh prefix; and the manual page is of the commands that there are."""
+"""What docs/operating.md prints on installation, corrections and back-up works as printed, with a
+fresh prefix, and the manual page covers the existing commands."""
 
 import json
 import os
@@ -17,7 +17,7 @@ PATH = "/v1/gateway/govdata/global/v1/daos"
 
 
 def section(title):
-    """The shell blocks below one heading of the page."""
+    """The shell blocks below one heading of docs/operating.md."""
     text = (ROOT / "docs" / "operating.md").read_text()
     begin = text.index(f"# {title}\n")
     end = re.compile(r"^#+ |\Z", re.MULTILINE).search(text, begin + len(title) + 2).start()
@@ -37,7 +37,7 @@ class Installed(unittest.TestCase):
         assert served == "turnpike serve", served
 
     def run_printed(self, text, **variables):
-        """A printed block, in a shell that has done what the first block exports."""
+        """Runs a printed block in a shell with the exports of the first block."""
         exports = "\n".join(line for line in self.lines.splitlines()
                             if line.startswith(("prefix=", "export ")))
         result = subprocess.run(["bash", "-euc", exports + "\n" + text], cwd=self.home,
@@ -47,7 +47,7 @@ class Installed(unittest.TestCase):
         return result.stdout
 
     def serve(self):
-        """`turnpike serve` as printed; the ports of the hosts that listen."""
+        """Runs `turnpike serve` as printed. Returns the addresses of the hosts."""
         environment = {**os.environ, "PATH": f"{self.prefix}/bin:{os.environ['PATH']}",
                        "TURNPIKE_CONFIG": str(self.config)}
         self.log = open(self.home / "log", "ab")
@@ -70,7 +70,7 @@ class Installed(unittest.TestCase):
             self.log.close()
 
     def take_free_ports(self):
-        """The printed configuration has fixed ports, which a test does not take."""
+        """Replaces the fixed ports of the printed configuration, which a test must not use."""
         self.config = self.prefix / "share" / "turnpike" / "config" / "turnpike.yaml"
         text = self.config.read_text()
         self.assertEqual(text.count("listen: 127.0.0.1:84"), 4)
@@ -102,7 +102,7 @@ class Installed(unittest.TestCase):
     def correct(self, addresses, account, key):
         command, request = section("Give Credits back")
         variables = {"ACCOUNT": account, "MESSAGE": self.call(addresses["api"], key)}
-        for _ in range(2):  # the same command again is the same correction
+        for _ in range(2):  # the same command repeated is one correction
             self.run_printed(command, **variables)
         self.assertEqual(self.balance(addresses["api"], account, key), 1_000)
         variables["MESSAGE"] = self.call(addresses["api"], key)

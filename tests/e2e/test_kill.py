@@ -1,7 +1,7 @@
-"""kill -9 during 1,000 concurrent paid calls, then a restart: nobody got a reply for nothing.
+"""kill -9 during 1,000 concurrent paid calls, then a restart: no reply was free.
 
-Charged Credits must be at least the complete 200 replies, and at most those plus the calls that the
-kill cut: a call whose charge was committed but whose reply did not get out any more.
+The charged Credits must be at least the complete 200 replies, and at most those plus the calls that
+the kill cut off: their charge may have been committed before the reply was sent.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ TARGET = "/v1/gateway/govdata/global/v1/daos"
 
 
 class Callers:
-    """Keep-alive connections that call one after the other, until their connection breaks."""
+    """Keep-alive connections, each of which makes one call after another until it breaks."""
 
     def __init__(self, address, key):
         self.address = address

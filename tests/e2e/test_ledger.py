@@ -1,5 +1,5 @@
-"""`turnpike ledger`: the audit beside a running gateway and against books that were tampered with;
-checkpoints, signed by the service and checked with nothing but the public key."""
+"""`turnpike ledger`: the audit beside a running gateway and of books that were tampered with, and
+checkpoints, which the service signs and which are checked with only the public key."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""The log of a gateway that serves: gathered, and lost by nothing but `kill -9`."""
+"""The log of a serving gateway: lines are written in batches, and only `kill -9` loses any."""
 
 import http.client
 import json
@@ -16,8 +16,8 @@ REQUESTS = 300
 
 
 def answered(gateway, count, path="/healthz"):
-    """That many requests on one connection. The line of a request is written before the next one of
-    its connection is read, so those of all but the last are there when this returns."""
+    """Makes `count` requests on one connection. A request's line is written before the next request
+    on its connection is read, so all lines but the last are written when this returns."""
     connection = http.client.HTTPConnection(*gateway.addresses["api"], timeout=60)
     for number in range(count):
         connection.request("GET", path, headers={"X-Request-Id": f"number-{number}"})
@@ -71,7 +71,7 @@ class Log(unittest.TestCase):
         os.set_blocking(reader, True)
         answered(gateway, 1).close()
         text = ""
-        while "number-0" not in text:  # nothing else happens that could bring it about
+        while "number-0" not in text:  # no later event could have flushed it
             text += os.read(reader, 65536).decode()
 
     def test_a_reader_of_the_log_who_takes_nothing_stops_no_call(self):
@@ -107,7 +107,7 @@ class Log(unittest.TestCase):
         reading.join()
         events = [json.loads(line) for line in b"".join(pieces).decode().splitlines()]
         told = sum(event["count"] for event in events if event["event"] == "log_lines_dropped")
-        # The scrape of the metrics is a request with a line of its own, written after its answer.
+        # Scraping the metrics is a request with a line of its own, written after its reply.
         self.assertIn(told, (dropped, dropped + 1))
         self.assertEqual(sum(event["event"] == "access" for event in events) + told, count + 1)
 

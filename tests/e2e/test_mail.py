@@ -1,5 +1,5 @@
-"""Mail: a real SMTP receiver from npm (tests/mail), over TLS of a test's own authority. People sign
-up, prove an address, come back in, are invited and are told, on both engines."""
+"""Mail, with a real SMTP receiver from npm (tests/mail) over TLS with a test's own authority.
+People sign up, confirm an address, recover, are invited and are notified, on both engines."""
 
 import json
 import re
@@ -74,7 +74,7 @@ class Receiver:
 
 
 def wait_for(gateway, state, count=1):
-    """The mails in that state, when there are so many; each look takes a process."""
+    """Waits for `count` mails in that state and returns them; each check starts a process."""
     for _ in range(400):
         mails = [mail for mail in gateway.run_json("mail", "list", "--all")["items"]
                  if mail["state"] == state and (state != "waiting" or mail["problem"])]
@@ -195,13 +195,13 @@ class ByMail(unittest.TestCase):
         self.assertEqual((me["email"], me["emailVerified"]), ("bob@example.org", True))
         again = browser.submit("/account/email/verify", token=token_in(mail))
         self.assertEqual(again.status, 400)
-        # There was no address before, so the page tells, until it is seen.
+        # There was no address before, so the page shows the notice until it is seen.
         shown = browser.send("GET", "/account").body.decode()
         self.assertIn("The e-mail address was changed (bob@example.org)", shown)
         until = re.search(r'name="until" value="(\d+)"', shown)[1]
         self.assertEqual(browser.submit("/account/notices/seen", until=until).status, 303)
         self.assertNotIn("was changed", browser.send("GET", "/account").body.decode())
-        # From now on mail does.
+        # From now on notices are sent by mail.
         browser.enrol(self.passkey())
         self.assertEqual(self.receiver.mail()["subject"], "A passkey was added on Gät")
 
@@ -304,7 +304,7 @@ class InABrowser(unittest.TestCase):
                                   "--account", account, "--role", "owner")
         browser = Browser(gateway)
         browser.sign_in(person["link"])
-        for _ in range(2):  # of the second one the person is told
+        for _ in range(2):  # the second one causes a notice
             passkey = Passkey()
             self.addCleanup(passkey.close)
             browser.enrol(passkey)
@@ -344,7 +344,7 @@ class ByMailOnPostgres(ByMail):
 
 
 class Servers(unittest.TestCase):
-    """What the gateway thinks of a mail server; `turnpike mail test` says it at once."""
+    """How the gateway judges a mail server; `turnpike mail test` reports it at once."""
 
     @classmethod
     def setUpClass(cls):

@@ -1,5 +1,5 @@
-"""Calls over MCP beside calls over HTTP, on one gateway and one account: what the two hosts share,
-what becomes of a caller who leaves, and of what was told by a generation that is no more."""
+"""Calls over MCP and over HTTP, on one gateway and one account: what the two hosts share, what
+happens when a caller disconnects, and how references from an earlier generation are refused."""
 
 import http.client
 import json
@@ -85,7 +85,7 @@ class Calls(WithTools):
                    "params": {"name": "service.route.execute",
                               "arguments": {"method": "GET", "path": TEST + "/upstream/slow"}}}
         while self.upstream.arrived.acquire(blocking=False):
-            pass  # of calls before
+            pass  # arrivals of earlier calls
         caller = http.client.HTTPConnection(*self.gateway.addresses["mcp"], timeout=60)
         caller.request("POST", "/", json.dumps(message),
                        {"Authorization": "Bearer " + self.key, "Content-Type": "application/json"})

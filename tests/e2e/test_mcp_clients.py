@@ -42,13 +42,13 @@ lanes:
       "{network}": {{rpc_url: "{chain}", allow_private_addresses: true}}
 """
 
-# (SDK, what it is asked to speak, what is then spoken)
+# (SDK, the era it is asked to speak, the version it then speaks)
 CLIENTS = [(1, "legacy", LEGACY), (2, "legacy", LEGACY), (2, "auto", MODERN),
            (2, "modern", MODERN)]
 
 
 def with_each_client(test):
-    """Gives the test a client of each kind in turn, and the version that it is to speak."""
+    """Runs the test with a client of each kind, and passes the version that it must speak."""
 
     @functools.wraps(test)
     def run(self):
@@ -64,7 +64,7 @@ def with_each_client(test):
 
 
 class Callers(unittest.TestCase):
-    """One gateway, chain and facilitator for all; nothing here changes what another test sees."""
+    """One gateway, chain and facilitator for all tests; no test here changes what another sees."""
 
     @classmethod
     def setUpClass(cls):
@@ -206,25 +206,26 @@ class Accounts(Callers):
 
 
 class CallsThatLast(Callers):
-    """Of an upstream that answers when the test lets it."""
+    """Calls of an upstream that answers when the test releases it."""
 
     def setUp(self):
         self.addCleanup(self.upstream.release)
 
     def begin(self, client, **options):
-        """A call that has reached the upstream."""
+        """Begins a call and waits until it has reached the upstream. Returns the account and its
+        key."""
         self.upstream.released.clear()
         account, key = self.gateway.new_key()
         client.connect(self.url, key=key)
         while self.upstream.arrived.acquire(blocking=False):
-            pass  # of calls before
+            pass  # arrivals of earlier calls
         client.begin("service.route.execute", method="GET", path=TEST + "/upstream/slow/x",
                      **options)
         self.upstream.arrived.acquire()
         return account, key
 
     def usage(self, account, key):
-        """The one row of the account, once it is there."""
+        """Outcome, reason and charge of the account's only row, once it is there."""
         page = f"/v1/billing-accounts/{account}/billing?collection=usage"
         while not (rows := self.gateway.get(page, key=key).json()["items"]):
             pass
@@ -254,7 +255,7 @@ class CallsThatLast(Callers):
     @with_each_client
     def test_progress_keeps_a_client_patient(self, client, version):
         account, key = self.begin(client, timeout=3_000, progress=True)
-        # Twice as long as it would have waited without.
+        # Twice as long as the client would have waited without progress.
         told = client.command("progress", count=60)
         values = [one["progress"] for one in told]
         self.assertEqual(values, sorted(set(values)))
@@ -305,7 +306,8 @@ class Payments(Callers):
         return client.call("service.route.execute", meta, method="GET", path=ITEM)
 
     def challenge(self, client):
-        """What the gateway wants, said in the three places where clients look."""
+        """What the gateway asks to be paid, which must be the same in the three places where
+        clients look."""
         result = self.ask(client)
         self.assertTrue(result["isError"], result)
         required = result["structuredContent"]
@@ -315,7 +317,7 @@ class Payments(Callers):
         return required
 
     def sign(self, required):
-        """By the official payment client."""
+        """Signs with the official payment client."""
         return decoded(self.payer.sign(encoded(required)))
 
     def paid(self):

@@ -1,8 +1,8 @@
-"""The MCP host before the official conformance suite, at both of its revisions.
+"""Runs the official conformance suite against the MCP host, at both of its revisions.
 
 Bar A: the gateway as it ships. Bar B: the same host with the suite's own tools, resources and
-prompts (tests/mcp/suite_server.cpp). A scenario passes when none of its checks failed or warned,
-but for those that are listed here with the reason; one that is listed and passes is a mistake, too.
+prompts (tests/mcp/suite_server.cpp). A scenario passes if none of its checks fails or warns, except
+those listed here with the reason. A listed check that passes fails the test, too.
 """
 
 import concurrent.futures
@@ -16,7 +16,7 @@ import parts
 from gateway import BUILD, Gateway
 from mcp import LEGACY, MODERN, judge
 
-# Scenarios that need nothing of a server but its protocol (docs/protocols.md, "Conformance").
+# Scenarios that need only the protocol of a server (docs/protocols.md, "Conformance").
 BAR_A = {
     LEGACY: ["server-initialize", "ping", "tools-list", "resources-list", "prompts-list",
              "dns-rebinding-protection", "server-session-lifecycle"],
@@ -26,9 +26,9 @@ BAR_A = {
              "input-required-result-unsupported-methods"],
 }
 
-# All that a server without streams can do: at 2025-11-25 less tools-call-with-logging,
+# All that a server without streams can do. Missing at 2025-11-25: tools-call-with-logging,
 # -with-progress, -sampling and -elicitation, elicitation-sep1034-defaults and -sep1330-enums; at
-# 2026-07-28 less tools-call-with-progress.
+# 2026-07-28: tools-call-with-progress.
 WITH_FIXTURES = [
     "completion-complete", "tools-call-simple-text", "tools-call-image", "tools-call-audio",
     "tools-call-embedded-resource", "tools-call-mixed-content", "tools-call-error",
@@ -48,18 +48,19 @@ BAR_B = {
             "ignore-extra-params", "validate-input"))],
 }
 
-# Checks of server-stateless that need tools of the suite's own.
+# Checks of server-stateless that need the suite's own tools.
 NO_FIXTURES = {("server-stateless", check) for check in (
     "sep-2575-server-rejects-undeclared-capability", "sep-2575-missing-capability-http-400",
     "sep-2575-http-server-no-independent-requests-on-stream",
     "sep-2575-server-no-log-without-loglevel")}
 
-# Of revision 2025-11-25: a warning to servers without sessions, which the scenario needs.
+# At revision 2025-11-25, a warning to servers without sessions, which the scenario needs.
 NO_SESSIONS = {("server-sse-multiple-streams", "server-sse-multiple-streams-session")}
 
 
 class Conformance:
-    """Of self.url against self.bar; self.excused: the checks (scenario, id) that are to fail."""
+    """Runs the scenarios of self.bar against self.url. self.excused has the checks (scenario, id)
+    that are expected to fail."""
 
     def run_bar(self, revision, scenario_count):
         scenarios = self.bar[revision]
@@ -73,7 +74,7 @@ class Conformance:
                   f"{verdict.count('SKIPPED', 'INFO'):3} not applicable", flush=True)
             with self.subTest(revision=revision, scenario=scenario):
                 self.assertEqual(verdict.failed(), excused, verdict.report)
-                # A server without sessions has nothing to show of their life.
+                # For a server without sessions, the scenario on their lifecycle only reports INFO.
                 self.assertTrue(excused or verdict.count("SUCCESS", "INFO"), verdict.report)
 
 
@@ -117,7 +118,7 @@ class BarB(Conformance, unittest.TestCase):
 
 
 class Rounds(unittest.TestCase):
-    """What the suite does not ask of the memory between the rounds of a call."""
+    """Properties of the state between the rounds of a call that the suite does not check."""
 
     TOOL = "test_input_required_result_request_state"
     ANSWERS = {"confirm": {"action": "accept", "content": {"ok": True}}}

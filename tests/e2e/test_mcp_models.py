@@ -1,5 +1,5 @@
-"""What models do with the gateway over MCP: choose a route by what it is for, write arguments in
-their own way, look after the account, and read why something was refused."""
+"""What models do with the gateway over MCP: choose a route by its purpose, write arguments in their
+own way, read the account, and read why a call was refused."""
 
 import json
 import unittest
@@ -49,7 +49,7 @@ class Models(WithTools):
         return self.call("service.route.execute", {"method": "GET", **arguments})
 
     def raw_call(self, text):
-        """tools/call with these params, byte for byte."""
+        """Sends tools/call with these params, byte for byte."""
         body = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":' + text.encode() + b"}"
         return self.gateway.call("POST", "/", host="mcp", key=self.key, body=body,
                                  headers=[("Content-Type", "application/json"),
@@ -181,7 +181,7 @@ class Models(WithTools):
 
 
 class ManyRoutes(WithTools):
-    """What a model gets at once is bounded."""
+    """The size of a single result is bounded."""
 
     registry_yaml = ONE_UPSTREAM + """
 prices:

@@ -1,4 +1,4 @@
-"""The judges of the MCP host, tried on a server that is known: the official one."""
+"""The reference programs for the MCP host, tried on a known server: the official one."""
 
 import unittest
 
@@ -44,7 +44,7 @@ class Judges(unittest.TestCase):
         client = Client(sdk=2, era="modern")
         try:
             with self.assertRaises(ClientError):
-                client.connect(self.servers[1].url)  # which knows no modern era
+                client.connect(self.servers[1].url)  # SDK 1 does not know the modern era
         finally:
             client.close()
 

@@ -1,5 +1,5 @@
-"""Tools that the registry binds: one entry each, and an operation is a tool of its own, with a
-schema of what the route declares, charged like the route."""
+"""Tools that the registry binds: each entry makes one operation a tool of its own, with a schema of
+what the route declares, and is charged like the route."""
 
 import json
 import unittest

@@ -1,5 +1,5 @@
-"""The MCP host below its methods, on a real gateway: memory that anybody may take, bytes that are
-no JSON, forms of a credential, versions, and calls that are cancelled by hand."""
+"""The MCP host below its methods, on a real gateway: memory that any peer can occupy, bytes that
+are not JSON, forms of a credential, versions, and calls that are cancelled by hand."""
 
 import http.client
 import json
@@ -50,7 +50,7 @@ class Transport(WithTools):
             caller.close()
 
     def begin(self, framing, body):
-        """A message whose end does not come."""
+        """Sends a message whose end never comes."""
         connection = socket.create_connection(self.gateway.addresses["mcp"], timeout=60)
         self.addCleanup(connection.close)
         connection.sendall(b"POST / HTTP/1.1\r\nHost: localhost:%d\r\n"
@@ -59,27 +59,27 @@ class Transport(WithTools):
         return connection
 
     def test_what_is_only_announced_keeps_nobody_out(self):
-        """As it was found: one byte of each message."""
+        """The attack as it was found: each message sends one byte."""
         for _ in range(2 * MESSAGES_BYTES_MAX // 65_536):
             self.begin(b"Content-Length: 65536", b"{")
         for _ in range(4):
             self.begin(b"Transfer-Encoding: chunked", b"1\r\n{\r\n")
-        for _ in range(20):  # while the gateway takes them up
+        for _ in range(20):  # while the gateway accepts the others
             self.assertEqual(self.post(PING)[0], 200)
             self.assertEqual(self.post(PING, key=self.key)[0], 200)
         self.assertEqual(self.post(PING.ljust(1_000_000))[0], 200)
-        chunks = iter([PING])  # without a length it is sent in chunks
+        chunks = iter([PING])  # without a length the body is chunked
         self.assertEqual(self.post(chunks, key=self.key)[0], 200)
 
     def test_what_has_come_keeps_neither_callers_with_a_key_nor_other_peers_out(self):
         framing, unended = b"Content-Length: 2097152", b"{".ljust(2_097_151)
         held = self.begin(framing, unended)
         status = 200
-        for _ in range(TRIES):  # until the gateway has taken it in
+        for _ in range(TRIES):  # until the gateway has read it
             status, body = self.post(PING.ljust(200_000))
             if status != 200:
                 break
-            if select.select([held], [], [], 0)[0]:  # refused: the ping had its room just then
+            if select.select([held], [], [], 0)[0]:  # refused, as the ping took the room
                 held = self.begin(framing, unended)
         self.assertEqual(status, 503, body)
         self.assertEqual(self.post(PING.ljust(200_000), key=self.key)[0], 200)
@@ -110,7 +110,7 @@ class Transport(WithTools):
 
     def begin_call(self, request_id, key=None):
         while self.upstream.arrived.acquire(blocking=False):
-            pass  # of calls before
+            pass  # arrivals of earlier calls
         body = message("tools/call", {"name": "service.route.execute",
                                       "arguments": {"method": "GET",
                                                     "path": TEST + "/upstream/slow"}},

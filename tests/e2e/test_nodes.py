@@ -1,6 +1,6 @@
-"""Several gateways on one PostgreSQL: one account is spent to exactly zero by all of them, also
-when one of them is killed midway; caps of keys hold across them; and a node whose link to the
-database is cut answers 503 at once while the others go on, and recovers by itself."""
+"""Several gateways on one PostgreSQL: together they spend one account to exactly zero, even if one
+of them is killed midway; caps of keys hold across them; and a node whose link to the database is
+cut answers 503 at once while the others go on, and recovers by itself."""
 
 import http.client
 import json
@@ -23,7 +23,7 @@ routes:
   - {{path: "/upstream/{{kind}}", deadline_ms: 3000}}
 """
 
-# With the deadline above, a crashed node's leases are over after some fourteen seconds.
+# With the deadline above, the leases of a crashed node end after about fourteen seconds.
 SHORT_LEASES = [
     "limits.transfer_timeout_ms=1000",
     "limits.transfer_bytes_per_second_min=1000000000",
@@ -34,7 +34,7 @@ SHORT_LEASES = [
 
 
 class Proxy:
-    """A TCP link to the PostgreSQL of this test, which can be cut, and made silent."""
+    """A TCP link to the PostgreSQL of this test that can be cut or made silent."""
 
     def __init__(self, postgres):
         self.target = str(postgres.directory / ".s.PGSQL.5432")
@@ -103,7 +103,7 @@ class Proxy:
 
 
 class Caller(threading.Thread):
-    """Calls one node on a kept connection until its Credits, or the node, are gone."""
+    """Calls one node on a kept connection until the Credits are spent or the node is gone."""
 
     def __init__(self, gateway, key, tally):
         super().__init__(daemon=True)
@@ -166,7 +166,8 @@ class Nodes(unittest.TestCase):
         return nodes
 
     def until(self, seconds, done):
-        """Asks again until `done` or the time is over; the calls themselves take the time."""
+        """Repeats `done` until it is true or the time is over. It does not sleep, because `done`
+        makes calls that take time."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             if done():
@@ -248,8 +249,8 @@ class Nodes(unittest.TestCase):
         self.assertEqual(call(far)[0], 200)
         self.assertEqual(call(near)[0], 200)
         begin(proxy)
-        # What is under way, or asked before every heartbeat has seen the outage, may wait; then
-        # answers are quick.
+        # Calls in progress, and calls made before every heartbeat has seen the outage, may wait.
+        # After that, replies are quick.
         seen = time.monotonic() + 4
         while time.monotonic() < seen:
             call(near)

@@ -1,5 +1,5 @@
-"""Notifications over real sockets: a receiver on loopback is told, verifies with the official
-client of Standard Webhooks, and answers as a test says. On both engines."""
+"""Notifications over real sockets: a receiver on loopback gets them, verifies them with the
+official client of Standard Webhooks, and answers as a test says. On both engines."""
 
 import http.server
 import json
@@ -18,8 +18,8 @@ WEBHOOKS = ROOT / "tests" / "webhooks"
 
 
 class Receiver:
-    """Takes webhooks and answers each with the next of `answers`, then 204. An answer may be a
-    number, or an Event after which it is 204."""
+    """Takes webhooks and answers each with the next of `answers`, then with 204. An answer is a
+    status, or an Event that is waited for before a 204."""
 
     def __init__(self):
         self.requests = []
@@ -46,7 +46,7 @@ class Receiver:
                     self.send_header("Content-Length", "0")
                     self.end_headers()
                 except OSError:
-                    pass  # whoever asked was killed
+                    pass  # the sender was killed
 
             def log_message(self, *_):
                 pass
@@ -72,7 +72,7 @@ def lower(headers):
 
 
 class Account:
-    """An account with an owner, whose session asks the routes."""
+    """An account with an owner, whose session makes the requests."""
 
     def __init__(self, gateway, name, credits=0):
         self.gateway = gateway
@@ -262,10 +262,10 @@ class Notifications(unittest.TestCase):
         (request,) = self.receiver.wait_for(1)
         data = json.loads(request[2])["data"]
         self.assertEqual((data["balance"], data["threshold"]), (str(balance), str(balance + 1)))
-        self.account.buy("one")  # 10,000 Credits: far above
+        self.account.buy("one")  # 10,000 Credits, far above the threshold
         self.until(lambda: self.gateway.balance(self.account.id, self.account.key) ==
                    balance + 10_000)
-        # It fell below nothing meanwhile, so what comes next is of another threshold.
+        # The balance has not fallen since, so the next notification is about the new threshold.
         self.account.send("PUT", "/notification-settings",
                           {"creditsLowThreshold": str(balance + 10_001)})
         data = json.loads(self.receiver.wait_for(2)[1][2])["data"]
@@ -323,7 +323,7 @@ class Notifications(unittest.TestCase):
         for _ in range(3):
             self.account.endpoint(self.receiver.url)
         self.account.buy("one")
-        self.receiver.wait_for(3)  # it is told once it is credited
+        self.receiver.wait_for(3)  # sent once the purchase is credited
         first = self.account.deliveries("?limit=2")
         second = self.account.deliveries("?limit=2&after=" + first["nextCursor"])
         self.assertIsNone(second["nextCursor"])
@@ -404,7 +404,8 @@ class Addresses(unittest.TestCase):
         account = Account(gateway, "owner")
         made = account.endpoint(receiver.url)
         gateway.stop()
-        # The operator allows them no more: what is there is not sent to, what is new is refused.
+        # The operator no longer allows private addresses: nothing is sent to existing endpoints,
+        # and new ones are refused.
         gateway.settings.append("notifications.allow_private_addresses=false")
         gateway.start()
         for url in (receiver.url, "https://127.0.0.1/", "https://10.0.0.1/", "https://[::1]/",
@@ -432,7 +433,7 @@ class Addresses(unittest.TestCase):
 
 
 class PricesAndCaps(unittest.TestCase):
-    """What is noticed of calls: on SQLite; the class below runs it on PostgreSQL."""
+    """Notifications about calls. On SQLite; the class below runs it on PostgreSQL."""
 
     postgres = None
 
@@ -467,7 +468,7 @@ class PricesAndCaps(unittest.TestCase):
         data = event["data"]
         self.assertEqual((data["billingAccountId"], data["apiKeyId"], data["span"], data["cap"],
                           data["spent"]), (self.account.id, key["id"], "day", "2", "2"))
-        # Scans tell both kinds, one after the other: what comes now is the next one's.
+        # Each scan reports both kinds, so the next one shows that the cap is not reported again.
         self.account.send("PUT", "/notification-settings", {"creditsLowThreshold": "10000"})
         self.assertEqual([each["type"] for each in self.told(2)],
                          ["key.cap_reached", "credits.low"])
@@ -502,7 +503,7 @@ class PricesAndCapsOnPostgres(PricesAndCaps):
 
 
 class Crashes(unittest.TestCase):
-    """What a node took and did not finish is sent by whoever comes next."""
+    """Deliveries that a node took and did not finish are sent by the next node."""
 
     def test_a_killed_node_loses_nothing(self):
         receiver = Receiver()
@@ -519,7 +520,7 @@ class Crashes(unittest.TestCase):
         (cut,) = receiver.wait_for(1)
         gateway.kill()
         gateway.start()
-        # Once the lease of the killed one is over.
+        # This happens once the lease of the killed process is over.
         end = time.monotonic() + 2 * SECONDS
         while len(receiver.requests) < 2 and time.monotonic() < end:
             time.sleep(0.1)

@@ -1,4 +1,4 @@
-"""The authorization server of the MCP endpoint as its clients meet it: registration, consent,
+"""The authorization server of the MCP endpoint as its clients see it: registration, consent,
 tokens, what they open and what ends them, on both engines. The ids in comments are those of the
 checklist in docs/protocols.md, "OAuth"."""
 
@@ -58,7 +58,7 @@ class Oauth(unittest.TestCase):
         return person, browser, passkey
 
     def request_of(self, challenge, **changes):
-        """What the consent page is asked for."""
+        """The request that is passed to the consent page."""
         answer = self.client.authorize(challenge, **changes)
         self.assertEqual(answer.status, 303, answer.text)
         return query_of(answer.headers["Location"])["request"]
@@ -69,7 +69,7 @@ class Oauth(unittest.TestCase):
                                                 **{"account": self.account, **fields})
 
     def grant(self, **fields):
-        """The tokens of a new grant."""
+        """Makes a new grant and returns its tokens."""
         verifier, challenge = pkce()
         reply = self.decide(self.request_of(challenge), **fields)
         self.assertEqual(reply.status, 303, reply.body)
@@ -96,7 +96,7 @@ class Oauth(unittest.TestCase):
         resource = self.client.send("GET", "/.well-known/oauth-protected-resource").json
         self.assertEqual(resource["resource"], self.client.issuer)
         self.assertEqual(resource["authorization_servers"], [self.client.issuer])
-        # The API host takes no OAuth tokens, so it names nobody who gives them.
+        # The API host takes no OAuth tokens, so it names no authorization server.
         of_api = self.gateway.get("/.well-known/oauth-protected-resource").json()
         self.assertNotIn("authorization_servers", of_api)
 
@@ -244,7 +244,7 @@ class Oauth(unittest.TestCase):
         self.assertEqual(self.decide(request, browser=enrolling).status, 403)
         foreign = self.gateway.run_json("account", "create", "--name", "Other")["id"]
         self.assertEqual(self.decide(request, account=foreign).status, 403)
-        self.assertEqual(self.decide(request).status, 303)  # none of these used it up
+        self.assertEqual(self.decide(request).status, 303)  # no refusal used it up
         without_token = Browser(self.gateway)
         without_token.cookies = dict(self.browser.cookies)
         self.assertEqual(self.decide(self.request_of(pkce()[1]), browser=without_token).status, 403)
@@ -275,7 +275,7 @@ class Oauth(unittest.TestCase):
         for tokens in (second, again):
             self.assertEqual(self.client.mcp(tokens["access_token"]).status, 200)
         third = self.client.refresh(second["refresh_token"]).json
-        # Its successor was used, so whoever has the first one is somebody else.
+        # The successor was used, so a repeat of the first token means that it was stolen.
         self.refused(self.client.refresh(first["refresh_token"]), "invalid_grant")
         self.refused(self.client.refresh(third["refresh_token"]), "invalid_grant")
         self.ends_within_a_second(third["access_token"])
@@ -403,7 +403,7 @@ class Oauth(unittest.TestCase):
                            "urn:ietf:params:oauth:grant-type:device_code"):
             self.refused(self.client.form("/oauth/token", grant_type=grant_type),
                          "unsupported_grant_type")
-        # Nothing secret stands in a query, where proxies would log it.
+        # A query must not carry secrets, because proxies would log it.
         self.refused(self.client.form("/oauth/token?code=x", grant_type="authorization_code"),
                      "invalid_request")
         odd = self.client.send("POST", "/oauth/token", "%22%5c%c3%a9=1&%22%5c%c3%a9=2",
@@ -422,7 +422,7 @@ class Oauth(unittest.TestCase):
                   "turnpike_rt_v1_": tokens["refresh_token"]}
         for begin, made in begins.items():
             self.assertTrue(made.startswith(begin), made)
-        # None is good where another kind is wanted, though all are of one form.
+        # None is accepted where another kind is wanted, although all have one form.
         self.refused(self.client.refresh(tokens["access_token"]), "invalid_grant")
         self.refused(self.client.exchange(tokens["refresh_token"], pkce()[0]), "invalid_grant")
         self.assertEqual(self.client.mcp(tokens["refresh_token"]).status, 401)
@@ -445,7 +445,7 @@ class Oauth(unittest.TestCase):
         for path in paths:
             self.assertIn(self.id(), page(path), path)
             self.assertIn(grant["id"], page(path), path)
-        # It is still who made the call when it may call no more.
+        # The client is still named as the caller after it has lost access.
         status, _ = self.browser.json("DELETE", "/v1/me/grants/" + grant["id"])
         self.assertEqual(status, 204)
         for path in paths:
@@ -476,14 +476,14 @@ class Oauth(unittest.TestCase):
 
 
 class Ceilings(unittest.TestCase):
-    """With a gateway of its own, since what others register would count."""
+    """Each test has its own gateway, because registrations of other tests would count."""
 
     def test_a_source_registers_so_many_clients_in_an_hour(self):  # O24
         gateway = Gateway().start({"mcp"})
         self.addCleanup(gateway.close)
         client = Client(gateway)
         first = client.register(client_name="0").json["client_id"]
-        for at in range(1, 121):  # at most two windows
+        for at in range(1, 121):  # 60 an hour, and at most two windows
             answer = client.register(client_name=str(at))
             if answer.status != 201:
                 break
@@ -491,7 +491,7 @@ class Ceilings(unittest.TestCase):
         self.assertGreaterEqual(at, 60)
         self.assertIn(int(answer.headers["Retry-After"]), range(1, 3601))
         self.assertEqual(answer.json["error"], "temporarily_unavailable")
-        # Who is known is no new client.
+        # A known client is not a new one.
         self.assertEqual(client.register(client_name="0").json["client_id"], first)
         too_long = client.register(client_name="x", padding="x" * 16_384)
         self.assertEqual(too_long.status, 413)

@@ -1,7 +1,7 @@
-"""OAuth clients that a document at their own URL describes (O25 of the checklist in the design of
-docs/protocols.md, "OAuth"): a host that serves such documents well, and one that lies in every way
-it can. Documents of this machine are taken in development alone, so the gateway is of that kind;
-what it does elsewhere is asked for at the end."""
+"""OAuth clients that a document at their own URL describes (O25 of the checklist in
+docs/protocols.md, "OAuth"): a host that serves good documents, and one that lies in every way it
+can. Documents of this machine are accepted only in development, so the gateway runs in development;
+the last tests cover other environments."""
 
 import collections
 import http.server
@@ -22,8 +22,8 @@ CALLBACK = "http://127.0.0.1/callback"
 
 
 class DocumentHost:
-    """Serves what a test wants: `answers` has (status, headers, body) by path, or a function that
-    is given the handler. Counts what it is asked for, and how many at a time."""
+    """Serves what a test sets in `answers`: by path, a (status, headers, body), or a function that
+    gets the handler. Counts the requests for each path."""
 
     def __init__(self, context=None):
         self.answers = {}
@@ -65,7 +65,7 @@ class DocumentHost:
         return f"{self.scheme}://{host}:{self.server.server_address[1]}{path}"
 
     def serve(self, path, headers=None, host="127.0.0.1", **changes):
-        """A good document, but for what is changed; its id."""
+        """Serves a good document with these changes. Returns its id."""
         document = {"client_id": self.url(path, host), "client_name": "Described",
                     "redirect_uris": [CALLBACK], "token_endpoint_auth_method": "none",
                     "logo_uri": self.url("/logo"), "jwks_uri": self.url("/keys"), **changes}
@@ -86,7 +86,7 @@ class Documents(unittest.TestCase):
         cls.registry = new_registry(cls, REGISTRY.format(address=cls.upstream.address))
 
     def setUp(self):
-        # One for each test, since what they fetch is counted by the host.
+        # Each test has its own gateway, because the gateway counts fetches by host.
         self.gateway = Gateway(registry=self.registry, settings=["log.level=info"]).start(
             {"mcp", "web"})
         self.addCleanup(self.gateway.close)
@@ -107,7 +107,7 @@ class Documents(unittest.TestCase):
 
     def refused(self, client_id, why):
         answer = self.authorize(client_id)
-        self.assertEqual(answer.status, 400, answer.text)  # O2: a page, and nobody is redirected
+        self.assertEqual(answer.status, 400, answer.text)  # O2: a page, and no redirect
         self.assertNotIn("Location", answer.headers)
         self.assertIn("text/html", answer.headers["Content-Type"])
         self.assertIn(why, answer.text)
@@ -135,7 +135,7 @@ class Documents(unittest.TestCase):
         self.assertIn("<dt>Described by</dt><dd><strong>this computer</strong></dd>", page)
         reply = browser.submit("/oauth/consent", request=request, decision="approve",
                                account=account)
-        # The document is needed no more.
+        # The document is no longer needed.
         self.host.answers.clear()
         answer = self.client.exchange(query_of(reply.headers["Location"])["code"], verifier)
         self.assertEqual(answer.status, 200, answer.text)
@@ -147,7 +147,7 @@ class Documents(unittest.TestCase):
         listed = {one["id"]: one for one in
                   self.gateway.run_json("oauth", "client", "list")["items"]}
         self.assertEqual(listed[client_id]["kind"], "document")
-        # Neither what is linked in it nor anything else was asked for.
+        # Nothing else was fetched, not even what the document links to.
         self.assertEqual(dict(self.host.asked), {self.name: 1})
         self.assertEqual(self.client.revoke(answer.json["refresh_token"]).status, 200)
         self.gateway.run("oauth", "client", "block", "--id", client_id)
@@ -169,7 +169,7 @@ class Documents(unittest.TestCase):
             answer = self.authorize(client_id, redirect_uri=uri)
             self.assertEqual(answer.status, 400)
             self.assertNotIn("Location", answer.headers)
-        # What the client can mend goes back to it, as for others.
+        # Errors that the client can correct are sent to it, as for other clients.
         back = query_of(self.authorize(client_id, code_challenge=None).headers["Location"])
         self.assertEqual((back["error"], back["iss"]), ("invalid_request", self.client.issuer))
 
@@ -200,7 +200,7 @@ class Documents(unittest.TestCase):
         for body in (b"", b"{", b"[]", b"\xff"):
             self.host.answers[name] = (200, {"Content-Type": "application/json"}, body)
             self.refused(url, "no JSON object")
-        # Not one of these was kept: what is right at last is taken.
+        # None of these was stored: a correct document is accepted afterwards.
         self.accepted(serve(name, {"Content-Type": "application/json; charset=utf-8"}))
 
     def test_other_json_types_are_json(self):
@@ -261,7 +261,7 @@ class Documents(unittest.TestCase):
         for path in ("/silent", "/trickle"):
             self.assertEqual(answers[path].status, 400)
             self.assertIn("it took too long", answers[path].text)
-            # One fetch at a time; who came late may have begun another.
+            # One fetch at a time; a caller that came late may have begun another.
             self.assertLessEqual(self.host.asked[path], 2)
 
     def test_many_at_once_wait_for_one_fetch(self):
@@ -299,7 +299,7 @@ class Documents(unittest.TestCase):
     def test_one_host_is_asked_thirty_times_a_minute(self):
         host = "[::1]"
         statuses = collections.Counter()
-        for at in range(70):  # two windows at most
+        for at in range(70):  # at most two windows
             answer = self.authorize(f"http://{host}:9/{at}")
             statuses[answer.status] += 1
             if answer.status == 429:
@@ -307,7 +307,7 @@ class Documents(unittest.TestCase):
         self.assertEqual(answer.status, 429, statuses)
         self.assertGreaterEqual(statuses[400], 30)
         self.assertIn(int(answer.headers["Retry-After"]), range(1, 61))
-        self.accepted(self.host.serve(self.name))  # other hosts are asked
+        self.accepted(self.host.serve(self.name))  # other hosts are still asked
 
     def test_no_url_that_could_be_another_place(self):
         port = self.host.server.server_address[1]
@@ -320,7 +320,7 @@ class Documents(unittest.TestCase):
         self.assertEqual(self.host.asked, {})
 
     def test_private_addresses_are_not_asked(self):
-        # In development, too: this machine alone is, by its own names.
+        # In development, too: only this machine may be asked, by its own names.
         for client_id in ("https://10.0.0.1/c", "https://192.168.1.1/c",
                           "https://169.254.169.254/c", "https://127.0.0.2/c",
                           "https://[::ffff:127.0.0.1]/c",
@@ -339,7 +339,7 @@ class Documents(unittest.TestCase):
 
 
 class Tls(unittest.TestCase):
-    """By https, as outside development, with an authority that the gateway's machine trusts."""
+    """Over HTTPS, as outside development, with an authority that the gateway's machine trusts."""
 
     @classmethod
     def setUpClass(cls):

@@ -1,7 +1,7 @@
-"""The authorization server before judges that others wrote: the scenarios of the official MCP suite
-for such servers, two OAuth client libraries that share no code, and a certified server, whose
-answers to the same requests are the right ones where it and the gateway speak of the same thing
-(tests/oauth; ./dev deps installs them)."""
+"""The authorization server against programs that others wrote: the scenarios of the official MCP
+suite for such servers, two OAuth client libraries that share no code, and a certified server. Where
+both servers implement the same thing, the certified one's answers to the same requests are the
+right ones (tests/oauth; `./dev deps` installs the packages)."""
 
 import json
 import pathlib
@@ -22,15 +22,16 @@ from upstream import Upstream
 
 PARTS = pathlib.Path(__file__).resolve().parents[1] / "oauth"
 
-# Where the gateway and the oracle do not speak of the same thing: what the gateway answers, why.
+# Requests where the gateway and the certified server differ on purpose: the gateway's answer and
+# the reason.
 OWN_WAYS = {
-    # RFC 6749 section 4.1.2.1: a state that came twice could not be given back, so nobody is
-    # redirected; the oracle redirects without one.
+    # RFC 6749 section 4.1.2.1: a state that came twice cannot be sent back, so there is no
+    # redirect. The certified server redirects without a state.
     "authorize, twice": "page 400",
-    # RFC 7636 section 4.5 has the verifier as a required parameter, and RFC 6749 section 5.2
-    # invalid_request for one that is missing.
+    # RFC 7636 section 4.5 requires the verifier, and RFC 6749 section 5.2 has invalid_request for a
+    # missing parameter.
     "exchange, no verifier": "400 invalid_request no-store",
-    # RFC 7591 leaves it open; clients that register at each start are one client here.
+    # RFC 7591 leaves this open. Here, clients that register at each start are one client.
     "register, same again": True,
 }
 
@@ -96,7 +97,8 @@ class Judged(unittest.TestCase):
                     self.assertEqual(ours[name], right[name])
 
     def decide(self, url):
-        """What a browser does with the URL that the suite prints, up to the suite's own server."""
+        """Does what a browser does with the URL that the suite prints, up to the suite's own
+        server."""
         sent = self.client.send("GET", url.removeprefix(self.client.issuer))
         self.assertEqual(sent.status, 303, sent.text)
         reply = self.browser.submit("/oauth/consent", decision="approve", account=self.account,
@@ -107,7 +109,7 @@ class Judged(unittest.TestCase):
     def run_suite(self, revision):
         parts.require_packages(MCP_PARTS)
         self.client.register(client_name="suite")
-        # The suite binds a port that it is told: one that was free a moment ago.
+        # The suite binds the port that it is given; this one was free a moment ago.
         with socket.create_server(("127.0.0.1", 0)) as taken:
             port = taken.getsockname()[1]
         with tempfile.TemporaryDirectory(prefix="turnpike-oauth-") as output:
@@ -120,7 +122,7 @@ class Judged(unittest.TestCase):
             report, url, listens = "", None, False
             for line in suite.stdout:
                 report += line
-                # It prints the URL and starts the server that the answer is for in no order.
+                # It prints the URL, and starts the server for the answer, in either order.
                 if line.startswith(self.client.issuer + "/oauth/authorize?"):
                     url = line.strip()
                 listens = listens or line.startswith("Callback server started")

@@ -1,5 +1,5 @@
-"""The authorization server on three nodes that share one PostgreSQL: what may be used once is, on
-whichever node it is used, and what ends a grant ends its tokens on every node within a second. (On
+"""The authorization server on three nodes that share one PostgreSQL: what may be used once is used
+once across the nodes, and what ends a grant ends its tokens on every node within a second. (On
 SQLite one gateway has the database; tests/conformance/grants_test.cpp races three stores on it.)"""
 
 import collections
@@ -42,7 +42,7 @@ class OauthOnNodes(unittest.TestCase):
         first.sign_in(self.person["link"])
         first.enrol(passkey)
         first.step_up(passkey)
-        # The same session everywhere, as behind a load balancer.
+        # All browsers share one session, as behind a load balancer.
         self.browsers = [first]
         for node in self.nodes[1:]:
             browser = Browser(node)
@@ -54,7 +54,7 @@ class OauthOnNodes(unittest.TestCase):
             client.id = self.clients[0].id
 
     def race(self, work):
-        """`work` is given the number of a node, by several threads of each at once."""
+        """Several threads for each node call `work` with the node's number, all at once."""
         answers = []
         gate = threading.Barrier(len(self.nodes) * RACERS_OF_NODE)
 
@@ -87,7 +87,7 @@ class OauthOnNodes(unittest.TestCase):
 
     def tokens(self):
         verifier, challenge = pkce()
-        # Asked for at one node, approved at another, exchanged at a third.
+        # Requested at one node, approved at another, exchanged at a third.
         request = self.request_of(challenge, 0)
         code = query_of(self.decide(request, 1).headers["Location"])["code"]
         answer = self.clients[2].exchange(code, verifier)
@@ -120,13 +120,15 @@ class OauthOnNodes(unittest.TestCase):
         [successor] = {answer.json["refresh_token"] for answer in answers}
         for client, answer in zip(self.clients, answers):
             self.assertEqual(client.mcp(answer.json["access_token"]).status, 200)
-        # Used by one node, it ends everything when another is given the first again.
+        # The successor is used at one node. Repeating the first token at another then ends
+        # everything.
         self.assertEqual(self.clients[1].refresh(successor).status, 200)
         self.assertEqual(self.clients[2].refresh(token).json["error"], "invalid_grant")
         self.assertEqual(self.clients[0].mcp(answers[0].json["access_token"]).status, 401)
 
     def seconds_until_dead(self, token, end):
-        """At each node, which has the token in its memory, since `end` returned."""
+        """How many seconds after `end` returned each node, which has the token in memory, refuses
+        it."""
         for client in self.clients:
             self.assertTrue(client.calls(token))
         end()
@@ -168,7 +170,7 @@ class OauthOnNodes(unittest.TestCase):
                 print(f"\nended by {name}: refused after",
                       ", ".join(f"{one:.2f} s" for one in seconds), flush=True)
                 self.assertEqual(len(seconds), 3)
-                self.assertLess(max(seconds), 1.5)  # a second, and a busy machine
+                self.assertLess(max(seconds), 1.5)  # a second, plus slack for a busy machine
         self.assertTrue(second["id"])
 
 

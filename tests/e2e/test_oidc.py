@@ -1,5 +1,5 @@
 """Sign-in with an identity of another provider: against a certified provider, and against one that
-lies. No browser is needed: what one sends stands in people.py and idp.py."""
+lies. No browser is needed: people.py and idp.py send what a browser would."""
 
 import json
 import os
@@ -23,22 +23,22 @@ def configuration(test, providers):
 
 
 def code_of(reply):
-    """Of a page that refuses."""
+    """The error code on a page that refuses, or None."""
     found = re.search(rb'<p class="quiet">([a-z._]+), request', reply.body)
     return found and found.group(1).decode()
 
 
 class Person(Browser):
-    """A browser that goes to providers."""
+    """A browser that visits providers."""
 
     def leave(self, key, return_to=None, **headers):
-        """Where the click on a provider's button leads."""
+        """The reply to a click on a provider's button."""
         query = "" if return_to is None else "?return_to=" + idp.urllib.parse.quote(return_to, "")
         return self.send("GET", f"/login/oidc/{key}{query}",
                          headers={"Sec-Fetch-Site": "same-origin", **headers})
 
     def submit_to(self, path, **fields):
-        """Where a form leads, by way of a page."""
+        """The URL to which a form leads by way of a handover page."""
         reply = self.submit(path, **fields)
         assert reply.status == 200, reply.body
         return idp.next_url(reply.body)
@@ -96,7 +96,7 @@ class ByACertifiedProvider(unittest.TestCase):
 
     def setUp(self):
         self.provider.become("ann")
-        self.jar = {}  # the browser's cookies of the provider
+        self.jar = {}  # the browser's cookies at the provider
 
     def sign_in(self, key, return_to=None, person=None):
         person = person or Person(self.gateway)
@@ -106,7 +106,7 @@ class ByACertifiedProvider(unittest.TestCase):
         return person, person.come_back(back)
 
     def linked(self, key, link):
-        """A new person who signed in with a link, and then linked the identity."""
+        """A new person who signed in with a link and then linked the identity."""
         person = Person(self.gateway)
         person.sign_in(link)
         url = person.submit_to("/account/external-identities/link", provider=key)
@@ -126,7 +126,7 @@ class ByACertifiedProvider(unittest.TestCase):
             me = person.me()
             self.assertEqual(me["session"]["method"], "oidc")
             self.assertEqual(me["name"], "Ann")
-            # One who signs in has proved nothing afresh; two factors are the operator's to say.
+            # A sign-in is no fresh proof; only the operator says that a provider uses two factors.
             self.assertIsNone(me["session"]["stepUpUntil"])  # S22
             self.assertEqual(me["session"]["strength"], "multi" if key == "ec" else "single")
             self.assertFalse(me["emailVerified"])
@@ -187,19 +187,19 @@ class ByACertifiedProvider(unittest.TestCase):
         self.assertEqual((me["session"]["method"], me["session"]["strength"]), ("oidc", "single"))
         again = self.sign_in("closed")[0]
         self.assertEqual(again.me()["id"], me["id"])
-        # It is theirs, and nobody else's.
+        # The identity belongs to that person and to nobody else.
         other = Person(self.gateway)
         other.sign_in(self.new_link("other"))
         url = other.submit_to("/account/external-identities/link", provider="closed")
         reply = other.come_back(self.provider.visit(url, self.jar))
         self.assertEqual((reply.status, code_of(reply)), (409, "identity.already_linked"))
-        # Without a fresh proof nothing is linked or unlinked.
+        # Linking and unlinking need a fresh proof.
         identity = again.json("GET", "/v1/me/external-identities")[1]["items"][0]["id"]
         path = "/v1/me/external-identities/" + identity
         self.assertEqual(again.json("DELETE", path)[0], 403)
         reply = again.submit("/account/external-identities/link", provider="closed")
         self.assertEqual((reply.status, code_of(reply)), (403, "auth.step_up_required"))
-        # S22: the provider gives one.
+        # S22: the provider gives a fresh proof.
         before = again.cookies["turnpike_session"]
         url = again.submit_to("/account/step-up/oidc", provider="closed", return_to="/account")
         self.assertEqual(idp.query_of(url)["max_age"], "0")
@@ -272,7 +272,7 @@ class OnPostgres(ByACertifiedProvider):
 
 
 class ByALiar(unittest.TestCase):
-    """None of these lies begins a session."""
+    """Lies of a provider, none of which begins a session."""
 
     NAMES = ("honest", "other", "sends_iss", "wrong_issuer", "no_basic", "http_elsewhere",
              "huge_metadata", "huge_keys", "huge_token", "moved_metadata", "moved_keys",
@@ -291,7 +291,7 @@ class ByALiar(unittest.TestCase):
         cls.addClassCleanup(cls.gateway.close)
 
     def forget_tries(self):
-        """So that the failures of one test do not keep another waiting."""
+        """Clears the throttle, so that the failures of one test do not delay another."""
         with sqlite3.connect(self.gateway.directory / "turnpike.db", timeout=30) as database:
             database.execute("DELETE FROM throttle")
 
@@ -389,7 +389,7 @@ class ByALiar(unittest.TestCase):
         other = self.begin("honest")[0]
         state = query["state"]
         before = len(self.liar.forms)
-        # Of another browser, of another provider, changed, of nobody; and without any cookie.
+        # States of another browser, of another provider, changed, and made up; then no cookie.
         self.refuse(self.callback(other, "honest", state), other, 400, "auth.ceremony_ended")
         self.refuse(self.callback(person, "other", state), person, 400, "auth.ceremony_ended")
         for changed in (state[:-1] + ("A" if state[-1] != "A" else "B"), "p" + state[1:], "", "x"):
@@ -398,8 +398,8 @@ class ByALiar(unittest.TestCase):
             self.assertFalse(person.is_signed_in())
         fresh = Person(self.gateway)
         self.refuse(self.callback(fresh, "honest", state), fresh, 400, "auth.ceremony_ended")
-        self.assertEqual(len(self.liar.forms), before)  # no code left for any of these
-        # The state still does what it is for, and does it once.
+        self.assertEqual(len(self.liar.forms), before)  # no code was sent for any of these
+        # The state still works, and works once.
         self.liar.nonce = query["nonce"]
         cookies = dict(person.cookies)
         self.assertEqual(self.callback(person, "honest", state).status, 303)
@@ -431,7 +431,7 @@ class ByALiar(unittest.TestCase):
             self.refuse(reply, person, 401, "auth.sign_in_failed")
         person, reply = self.try_it("sends_iss", iss=self.liar.issuer("sends_iss"))
         self.assertEqual(reply.status, 303, reply.body)
-        # Where it does not, one that is there must be right all the same.
+        # Otherwise an issuer is optional, but if it is there, it must be right.
         person, reply = self.try_it(iss=self.liar.issuer("other"))
         self.refuse(reply, person, 401, "auth.sign_in_failed")
 
@@ -478,7 +478,7 @@ class ByALiar(unittest.TestCase):
         self.liar.replies["slow_keys/jwks"] = lambda: (self.liar.released.wait(), (500, {}, b""))[1]
         person, reply = self.try_it("slow_keys")
         self.refuse(reply, person, 503, "auth.unavailable")
-        # Others go on meanwhile, and after.
+        # Other sign-ins continue meanwhile and afterwards.
         self.assertEqual(self.try_it()[1].status, 303)
 
     def test_an_unknown_key_is_looked_for_once(self):
@@ -489,7 +489,7 @@ class ByALiar(unittest.TestCase):
                                                                key="unknown")
         for _ in range(3):
             self.refuse(*reversed(self.try_it("late_keys")), 401, "auth.sign_in_failed")
-        # The keys were just looked at: nobody makes the gateway ask again within 30 s.
+        # The keys were fetched just now, so nobody makes the gateway fetch them again within 30 s.
         self.assertEqual(self.liar.asked.count("late_keys/jwks"), 1)
         self.assertEqual(self.liar.asked.count("late_keys/metadata"), 1)
 
@@ -508,7 +508,7 @@ class ByALiar(unittest.TestCase):
                          303)
         self.assertTrue(self.liar.headers[-1]["Authorization"].startswith("Basic "))
         events = json.dumps(gateway.run_json("audit", "list"))
-        gateway.stop()  # all is written then
+        gateway.stop()  # writes all lines
         log = gateway.log_text()
         self.assertIn("openid-configuration answered 302", log)
         self.assertIn("/login/oidc/honest/callback", log)
@@ -516,7 +516,7 @@ class ByALiar(unittest.TestCase):
             self.assertNotIn(secret, log + events)
 
     def test_many_failures_of_one_source_wait(self):  # S15
-        # Two windows of a minute at most, whenever this begins.
+        # At most two windows of a minute, whenever the test begins.
         statuses = []
         while 429 not in statuses and len(statuses) < 41:
             statuses.append(self.try_it(code="")[1].status)

@@ -1,5 +1,5 @@
-"""The whole PostgreSQL goes away under load and comes back: nobody waits for it, nobody gets a
-reply for nothing, and the gateway recovers by itself."""
+"""The whole PostgreSQL goes away under load and comes back: no call waits for it, no reply is free,
+and the gateway recovers by itself."""
 
 import asyncio
 import json
@@ -13,15 +13,15 @@ TARGET = "/v1/gateway/govdata/global/v1/daos"
 GRANTED = 1_000_000
 CALLERS = 32
 AT_ONCE_SECONDS = 1.0  # a timeout takes five
-# Nothing can be settled; and without the database a key is believed for less than a second, since
-# it may have been revoked elsewhere.
+# Nothing can be settled. Without the database a key is trusted for less than a second, because it
+# may have been revoked elsewhere.
 REFUSALS = {"billing.ledger_unavailable", "auth.unavailable"}
 UNPAID = ("/healthz", "/v1/capabilities?limit=3", "/openapi.json",
           "/v1/operation-pricing-inventory")
 
 
 class Load:
-    """Keep-alive callers of a paid operation; what each call brought, and how long it took."""
+    """Keep-alive callers of a paid operation. Records the result and duration of each call."""
 
     def __init__(self, address, key):
         self.address = address
@@ -79,18 +79,18 @@ class Outage(unittest.TestCase):
 
         postgres.stop()
         stopped = time.monotonic()
-        # Those that were settling wait for their outcome; these come after them.
+        # Calls that were settling wait for their outcome, so others are started.
         callers += [asyncio.create_task(load.call()) for _ in range(4)]
         await load.until(lambda: any(call[3] in REFUSALS for call in load.since(stopped)),
                          "the first refusal")
         noticed = time.monotonic()
         await load.until(lambda: len(load.since(noticed)) > 1_000, "refused calls")
-        await asyncio.sleep(2)  # of outage, with nothing else to wait for
+        await asyncio.sleep(2)  # two more seconds of outage
         self.look_around(ready=False)
         during = load.since(noticed)
         self.assertEqual({call[2] for call in during}, {503})
         self.assertLessEqual({call[3] for call in during}, REFUSALS)
-        # A machine that also runs everything else may keep some waiting, but not one in ten.
+        # A machine that also runs other tests may delay some calls, but fewer than one in ten.
         slow = [call for call in during if call[1] >= AT_ONCE_SECONDS]
         self.assertLess(len(slow), len(during) / 10, slow[:20])
 
@@ -125,7 +125,7 @@ class Outage(unittest.TestCase):
               f"back {back - started:.3f} s after the start; {kinds}")
 
     def check_charges(self, load, key):
-        """Every complete reply is charged; of the others at most those told as unknown."""
+        """Every complete reply is charged; of the others, at most those reported as unknown."""
         complete = sum(call[2] == 200 for call in load.calls)
         unknown = sum(call[3] == "billing.settlement_unknown" for call in load.calls)
         charged = GRANTED - self.gateway.balance(self.account, key)

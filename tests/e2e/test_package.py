@@ -1,5 +1,5 @@
 """A plugin that an outside author built against the installed package, called through the gateway;
-and plugin files that are none, refused at start with words that help."""
+and invalid plugin files, which are refused at start with a helpful message."""
 
 import shutil
 import subprocess
@@ -39,7 +39,7 @@ class Package(unittest.TestCase):
         self.assertEqual(reply.headers["turnpike-credits-charged"], "1")
 
     def test_a_plugin_that_is_dropped_in_is_taken_by_a_reload(self):
-        """No restart, and what was loaded goes on."""
+        """No restart is needed, and plugins that were loaded before keep working."""
         plugins, more = new_directory(self), new_directory(self)
         for directory in (plugins, more):
             directory.chmod(0o755)
@@ -63,7 +63,7 @@ class Package(unittest.TestCase):
         self.assertIn("serving generation", gateway.run("reload").stdout)
         reply = gateway.get("/v1/gateway/acme/greeting", key=key)
         self.assertEqual((reply.status, reply.headers["turnpike-credits-charged"]), (200, "1"))
-        # A file that a start would refuse is refused by a reload; what serves goes on.
+        # A reload refuses a file that a start would refuse; the current generation goes on serving.
         shutil.copy(BROKEN / "wrong_abi.so", more)
         refused = gateway.run("reload", check=False)
         self.assertEqual(refused.returncode, 1)
@@ -114,7 +114,7 @@ class Package(unittest.TestCase):
             self.assertIn(name, result.stderr)
 
     def test_a_registry_that_no_plugin_could_read_blames_the_plugins(self):
-        """The keys of lanes are not unknown: nothing could claim them."""
+        """The keys of lanes are not reported as unknown if no plugin could claim them."""
         registry = new_registry(self, REGISTRY + "x402: {enabled: false}\n")
         plugins = new_directory(self)
         plugins.chmod(0o755)

@@ -1,5 +1,5 @@
 """Every page as people get it: in light and dark, on wide and narrow screens, with and without
-scripts; what it weighs, where its links lead, and what Lighthouse and the HTML standard say."""
+scripts. Also its size, its links, and the verdicts of Lighthouse and of the HTML standard."""
 
 import concurrent.futures
 import html.parser
@@ -30,7 +30,7 @@ def run_node(script, steps):
 
 
 class Links(html.parser.HTMLParser):
-    """What a page loads, where it leads, and the places in it that can be linked to."""
+    """What a page loads, where its links lead, and which ids can be linked to."""
 
     def __init__(self, text):
         super().__init__()
@@ -151,7 +151,8 @@ class Pages(unittest.TestCase):
             self.assertLessEqual(sizes["fonts"], FONT_BYTES_MAX, path)
 
     def test_links_lead_somewhere(self):
-        """Of pages, of their Markdown and of the files for models, within this host."""
+        """Checks the links within this host, in pages, in their Markdown and in the files for
+        models."""
         known = {}
 
         def fetch(path):
@@ -194,7 +195,7 @@ class Pages(unittest.TestCase):
         self.assertEqual([], found, "\n".join(found))
 
     def test_lighthouse_has_nothing_to_say(self):
-        """But for speed, which `./dev shots` prints: here other tests run beside it."""
+        """Except for speed, which `./dev shots` reports: here other tests run at the same time."""
         urls = [self.scene.origin + path for path in (
             "/", "/pricing", "/status", "/products/govdata", "/developers/calling",
             "/developers/errors", "/discovery", "/discovery/sources/govdata", "/login")]

@@ -1,5 +1,5 @@
-"""Passwords and recovery codes, over HTTP, by command, and on pages in a real browser. Which tries
-wait, and for how long, is decided in the store: tests/conformance/passwords_test.cpp."""
+"""Passwords and recovery codes, over HTTP, by command, and on pages in a real browser. The store
+decides which tries wait and for how long: tests/conformance/passwords_test.cpp."""
 
 import contextlib
 import json
@@ -212,7 +212,7 @@ class WhereTheyAreOff(unittest.TestCase):
 
 class ManyAtOnce(unittest.TestCase):
     def test_who_is_too_many_is_told_to_come_back(self):
-        """Two hash and 32 wait; that the others are refused at once keeps the pool free."""
+        """Two tries hash and 32 wait; refusing the others at once keeps the pool free."""
         gateway = Gateway().start()
         self.addCleanup(gateway.close)
         answers = []

@@ -1,6 +1,6 @@
 """People without a browser: sign-in by link, sessions of both kinds, roles, keys, members,
-invitations and the audit log, by HTTP and by command, on both engines. Passkeys are in
-test_people_browser.py, since they take one."""
+invitations and the audit log, by HTTP and by command, on both engines. Passkeys need a browser and
+are in test_people_browser.py."""
 
 import json
 import threading
@@ -258,7 +258,7 @@ class People(unittest.TestCase):
         self.assertEqual(self.gateway.get("/v1/me", headers=cookie).status, 401)
 
     def join(self, link, login):
-        """A stranger takes an invitation: a person is made of them, who may then enrol."""
+        """A stranger accepts an invitation, which creates a person who may then enrol."""
         browser = Browser(self.gateway)
         status, answer = browser.json("POST", "/v1/invitations/join", {
             "token": link.partition("#")[2], "name": login.title(), "login": login})
@@ -373,7 +373,7 @@ class People(unittest.TestCase):
                 headers={"X-Forwarded-For": "203.0.113.9, " + address})
             return status, code_of(answer)
 
-        answers = {fail_from("192.0.2.1") for _ in range(45)}  # over two windows at most
+        answers = {fail_from("192.0.2.1") for _ in range(45)}  # in at most two windows
         self.assertEqual(answers, {(400, "auth.link_ended"), (429, "auth.throttled")})
         self.assertEqual(fail_from("192.0.2.2"), (400, "auth.link_ended"))
         events = gateway.run_json("audit", "list")["items"]

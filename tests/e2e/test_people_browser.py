@@ -20,7 +20,7 @@ BROWSER = ROOT / "tests" / "browser"
 
 class InABrowser(unittest.TestCase):
     def listening_program(self):
-        """Where an OAuth client is called back at."""
+        """Starts the server to which an OAuth client is redirected. Returns its URL."""
         class Answers(http.server.BaseHTTPRequestHandler):
             def do_GET(self):
                 self.send_response(200)
@@ -78,7 +78,7 @@ class InABrowser(unittest.TestCase):
         self.assertFalse(seen["fragmentKept"])  # not in the history
         self.assertTrue(seen["tokenFilled"])
         self.assertEqual(seen["cookieForScripts"], "")  # S9
-        self.assertEqual(seen["afterBack"], "/login")  # S4: nothing of the account is kept
+        self.assertEqual(seen["afterBack"], "/login")  # S4: nothing of the account is left
         self.assertEqual(base64.b64decode(seen["forgotten"] + "=="), b"removed")
         self.assertIn("fresh proof", seen["stepUpAsked"])  # S7
         self.assertFalse(seen["keyShownAgain"])
@@ -88,10 +88,10 @@ class InABrowser(unittest.TestCase):
         self.assertIn("only owner", seen["lastOwnerRole"])
         self.assertIn("not in the future", seen["pastDay"])
         self.assertEqual((seen["capKept"], seen["ends"]), ("5", 1))
-        self.assertEqual(len(seen["logged"]), 2)  # with the head
+        self.assertEqual(len(seen["logged"]), 2)  # with the header row
         self.assertIn("Ownerchanged the caps of the key <b>research</b>", seen["logged"][1])
         self.assertIn("not the key's name", seen["wrongName"])
-        self.assertEqual(seen["formsOfRevoked"], 1)  # its name
+        self.assertEqual(seen["formsOfRevoked"], 1)  # only the one for its name
         self.assertIn("last credential", seen["lastCredential"])
         self.assertNotEqual(seen["unverified"], "")
         self.assertIn("You are its owner", seen["ownAccount"])
@@ -99,7 +99,7 @@ class InABrowser(unittest.TestCase):
 
         self.assertEqual(query_of(seen["denied"])["error"], "access_denied")
         code = query_of(seen["approved"])["code"]
-        self.assertEqual(program.exchange(code, verifiers[1][0]).status, 400)  # ended by then
+        self.assertEqual(program.exchange(code, verifiers[1][0]).status, 400)  # the grant has ended
         self.assertEqual((seen["grantsBefore"], seen["grantsLeft"]), (1, 0))
         self.assertIn("code", query_of(seen["approvedWithoutScript"]))  # O28
         self.assertIn("fresh proof", seen["consentNeedsProof"])

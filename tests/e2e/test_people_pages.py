@@ -1,5 +1,5 @@
-"""The pages of people and of who may use an account, without a script and on both engines: what
-they show, what their forms refuse, and that nobody's name runs anything."""
+"""The pages about people and about who may use an account, without scripts and on both engines:
+what they show, what their forms refuse, and that no name is run as code."""
 
 import contextlib
 import html
@@ -43,7 +43,8 @@ class Pages(unittest.TestCase):
         self.base = f"/dashboard/{self.account}"
 
     def person(self, login, role, account=None, enrolled=True, name=None):
-        """A browser whose person has just proved who they are."""
+        """A browser whose person has just authenticated with a new passkey, unless `enrolled` is
+        false."""
         made = self.gateway.run_json(
             "user", "create", "--name", name or login.title(), "--login",
             self.id().rpartition(".")[2] + "." + login, "--account", account or self.account,
@@ -170,7 +171,7 @@ class Pages(unittest.TestCase):
             self.assertIn(note, shown)
             self.assertNotIn("research", shown)
         shown = self.page(member, self.base + "/members")
-        self.assertEqual(shown.count(f'action="{self.base}'), 1)  # to leave
+        self.assertEqual(shown.count(f'action="{self.base}'), 1)  # the form to leave
         self.assertIn("<button>Leave</button>", shown)
 
     def test_the_old_page_of_an_account_leads_to_its_keys(self):

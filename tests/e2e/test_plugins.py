@@ -1,5 +1,5 @@
-"""A plugin in two slots with everything that a plugin may offer, in a real gateway: intake,
-document, own work, command."""
+"""A plugin in two slots that offers everything a plugin may offer, in a real gateway: an intake, a
+document, work of its own, and a command."""
 
 import http.client
 import json

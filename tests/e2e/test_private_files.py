@@ -1,6 +1,5 @@
-"""What the gateway keeps is its owner's alone: databases with their -wal and -shm
-files, the provider's store, keys, notes, exports, checkpoints and the socket, under a loose umask,
-too."""
+"""Only the owner may read what the gateway stores: databases with their -wal and -shm files, the
+provider's store, keys, notes, exports, checkpoints and the socket, even under a loose umask."""
 
 import os
 import stat
@@ -18,7 +17,7 @@ def mode(path):
 
 
 class LooseGateway(Gateway):
-    """One whose every process starts under the loosest umask."""
+    """A gateway whose processes all start with the loosest umask."""
 
     def command(self, *words):
         return ["bash", "-c", LOOSE, "bash", *super().command(*words)]

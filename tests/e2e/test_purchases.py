@@ -1,5 +1,5 @@
-"""Buying Credits over real sockets, paid by transfers that an operator confirms: the routes, the
-rights, repeats, and the pages of the dashboard. On both engines."""
+"""Buying Credits over real sockets, paid by transfers that an operator confirms: the routes, who
+may use them, repeats, and the pages of the dashboard. On both engines."""
 
 import concurrent.futures
 import re
@@ -116,7 +116,7 @@ class Purchases(unittest.TestCase):
         self.assertEqual((allocation["id"], allocation["credits"]),
                          (credited["allocationId"], "25000"))
         self.assertEqual(self.get("/purchases")["openPurchases"], [])
-        # An invoice, which a key may read as well.
+        # An API key may read invoices, too.
         for key in (self.owner, self.key):
             (invoice,) = self.get("/billing?collection=invoices", key)["items"]
             self.assertEqual(
@@ -169,7 +169,7 @@ class Purchases(unittest.TestCase):
             self.assert_refused(reply, 403, "account.forbidden")
         self.assert_refused(self.post(self.wish("10.00"), session=self.key), 403,
                             "auth.human_required")
-        # Another account's purchase is not there.
+        # Another account's purchase is not found.
         reply = self.gateway.get(self.path(one, other), key=stranger)
         self.assert_refused(reply, 404, "purchase.not_found")
 
@@ -186,7 +186,7 @@ class Purchases(unittest.TestCase):
         self.assertEqual(again.headers["idempotent-replayed"], "true")
         self.assert_refused(self.post(self.wish("10.10"), key="the-key"), 409,
                             "idempotency.conflict")
-        # Another account's key of the same name is its own.
+        # The same key of another account makes a purchase of its own.
         other = self.gateway.run_json("account", "create", "--name", "other")["id"]
         stranger = self.session(self.login + "-k", "owner", other)
         reply = self.post(wish, key="the-key", session=stranger, account=other)
@@ -283,7 +283,7 @@ class Purchases(unittest.TestCase):
         for text in ("waits for payment", bought["purchaseId"], "12.30 USD", "12,300 Credits",
                      "Pay 12.30 USD and name the id"):
             self.assertIn(text, shown)
-        # Open ones are never hidden.
+        # Open purchases are always shown.
         self.assertIn(bought["purchaseId"], self.page(browser).split("Buy Credits")[0])
         self.confirm(bought, "12.30")
         shown = browser.send("GET", where[:-4]).body.decode()

@@ -1,4 +1,4 @@
-"""What the pages print works as it is printed."""
+"""Examples in the documentation work as printed."""
 
 import pathlib
 import re
@@ -9,14 +9,15 @@ from gateway import ROOT, Gateway
 
 
 def blocks(name, language):
-    """The fenced blocks of one language in a file of the tree."""
+    """The fenced blocks of one language in a file of the source tree."""
     text = (ROOT / name).read_text()
     return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
 
 
 class Readme(unittest.TestCase):
     def check(self, program):
-        """`turnpike check` on a registry of this one file: its plugins take it as it is."""
+        """Runs `turnpike check` on a registry that consists of this file, which must pass
+        unchanged. Returns the output."""
         directory = tempfile.TemporaryDirectory(prefix="turnpike-readme-")
         self.addCleanup(directory.cleanup)
         (pathlib.Path(directory.name) / "program.yaml").write_text(program)

@@ -1,4 +1,4 @@
-"""Reload: the whole new program or the old one with a reason, and no request dropped meanwhile."""
+"""Reload: the whole new program serves, or the old one with a reason, and no request is dropped."""
 
 import json
 import os
@@ -19,7 +19,7 @@ class Reload(unittest.TestCase):
     def setUp(self):
         self.gateway = Gateway()
         self.addCleanup(self.gateway.close)
-        # A registry of the test's own, which it may break.
+        # A registry that belongs to the test, which may break it.
         self.registry = self.gateway.directory / "registry"
         shutil.copytree(ROOT / "registry", self.registry)
         self.gateway.settings.append(f"registry.path={self.registry}")
@@ -53,7 +53,7 @@ class Reload(unittest.TestCase):
 
     @staticmethod
     def change(text):
-        """Summaries are no part of a route's definition, so no revision needs to be raised."""
+        """Summaries are not part of a route's definition, so no revision has to be raised."""
         return text.replace("summary: The DAOs in the store\n", "summary: DAOs, changed\n")
 
     def test_an_invalid_change_keeps_the_old_program_and_says_why(self):
@@ -130,7 +130,7 @@ routes:
 """
 
     def problems_of_check(self):
-        """The lines that `check` prints of a registry that it refuses."""
+        """The lines that `check` prints for a registry that it refuses."""
         result = self.gateway.run("check", check=False)
         self.assertEqual(result.returncode, 1)
         return [line for line in result.stderr.splitlines() if not line.startswith("note: ")]
@@ -155,7 +155,7 @@ routes:
                       self.gateway.run("check", check=False).stderr)
 
     def test_check_tells_every_mistake_that_plugins_refuse(self):
-        """All at once, and those of a route's settings at the route."""
+        """All mistakes are reported at once, and those of a route's settings at the route."""
         path = self.write_acme(
             self.ACME.replace("base_url: https://api.acme.example/v2",
                               "base_url: api\n      connect_timeout_ms: 0\n"
@@ -203,7 +203,7 @@ routes:
         self.assertEqual(detail["capabilities"][0]["readiness"], {"status": "ready"})
         self.gateway.stop()
         lines = [line for line in self.gateway.log_text().splitlines() if "secret_missing" in line]
-        self.assertEqual(len(lines), 2)  # the start, the first reload
+        self.assertEqual(len(lines), 2)  # at the start and at the first reload
         self.assertIn(sentence, lines[0])
         self.assertNotIn("s3cret", self.gateway.log_text())
 
@@ -289,7 +289,7 @@ routes:
         self.assertIn("not_a_key", self.log_lines("registry_refused")[0]["problem"])
         fallback, = self.log_lines("registry_fallback")
         self.assertEqual((fallback["generation"], fallback["severity"]), (before["id"], "error"))
-        # Its secrets are references, and are found from where the files are.
+        # Its secrets are references, which are resolved from where the files are.
         self.assertEqual(self.log_lines("secret_missing"), [])
         self.assertEqual(self.gateway.run("reload", check=False).returncode, 1)
         self.assertIn("the last reload was refused", self.readiness()[1])
@@ -334,7 +334,8 @@ routes:
         self.assertEqual(unknown.returncode, 1)
         self.assertIn("no generation of this id was installed", unknown.stderr)
 
-        # A restart keeps it while the files are what they were; a reload takes them again.
+        # A restart keeps the rolled-back program while the files are unchanged; a reload reads them
+        # again.
         self.gateway.stop()
         self.gateway.start()
         self.assertEqual(self.generation()["id"], first["id"])
@@ -343,7 +344,7 @@ routes:
         self.assertEqual(self.generation()["id"], second["id"])
         self.assertEqual(self.readiness(), (200, ""))
 
-        # Without a gateway the next start takes it up.
+        # If no gateway runs, the next start serves it.
         self.gateway.stop()
         offline = self.gateway.run("registry", "rollback", first["id"])
         self.assertIn("the next start serves " + first["id"], offline.stdout)
@@ -370,7 +371,7 @@ routes:
         self.assertEqual(self.generation(), before)
 
     def test_check_tells_the_mistakes_behind_a_refused_revision(self):
-        """What differs from what is installed may be wrong in itself, too."""
+        """A definition that differs from the installed one may also be wrong in itself."""
         self.gateway.settings.append("environment=staging")
         self.write_acme()
         self.gateway.start()
@@ -381,7 +382,7 @@ routes:
         self.assertIn(f"{path}:2:25: prices.acme.standard: version 1 of price acme.standard is "
                       "installed with another definition", problems)
         self.assertIn(f"{path}:7:17: upstreams.acme-api.settings.base_url: ", problems)
-        self.assertIn("upstreams.acme-api: ", problems)  # its revision, too
+        self.assertIn("upstreams.acme-api: ", problems)  # the revision of the upstream
         self.assertEqual(problems.splitlines()[-1], "3 problems")
 
     def test_check_notes_an_upstream_that_no_call_may_reach(self):

@@ -1,5 +1,5 @@
 """Idempotency-Keys over real sockets, on both databases: one upstream call and one charge for any
-number of callers, and a stored reply that outlives the process."""
+number of callers, and a stored reply that survives the process."""
 
 import concurrent.futures
 import unittest
@@ -61,7 +61,7 @@ class Replay:
         with concurrent.futures.ThreadPoolExecutor(CALLERS) as pool:
             calls = [pool.submit(self.call, "/slow", "same") for _ in range(CALLERS)]
             self.upstream.arrived.acquire()
-            # All but the one that waits for the upstream are answered at once.
+            # All callers except the one that waits for the upstream are answered at once.
             answered = []
             for call in concurrent.futures.as_completed(calls, timeout=60):
                 answered.append(call.result())

@@ -1,5 +1,5 @@
-"""What the operator of a real gateway sees: why calls fail, whose they were, what a start and a
-stop do. The log is read as a stranger would, line by line."""
+"""What the operator of a real gateway sees: why calls fail, whose calls they are, and what a start
+and a stop do. The log is read from outside, line by line."""
 
 import json
 import os
@@ -31,14 +31,14 @@ WAIT_SECONDS = 60
 
 
 def free_port():
-    """A port where nobody listens, held by the caller."""
+    """A port on which nothing listens. The caller holds it through the returned socket."""
     held = socket.socket()
     held.bind(("127.0.0.1", 0))
     return held
 
 
 def entries(text):
-    """The log's own lines: others on standard error are of libraries."""
+    """The gateway's own lines; libraries write others to standard error."""
     return [json.loads(line) for line in text.splitlines() if line.startswith("{")]
 
 
@@ -47,7 +47,7 @@ def lines(gateway, event):
 
 
 def wait_for(gateway, event, count=1, is_wanted=lambda entry: True):
-    """The lines of an event, once there are so many: a thread of their own writes them."""
+    """Waits for `count` lines of an event and returns them: a separate thread writes the log."""
     text = ""
     deadline = time.monotonic() + WAIT_SECONDS
     with subprocess.Popen(["tail", "-n", "+1", "-f", gateway.directory / "log"],
@@ -111,7 +111,7 @@ class Sight(unittest.TestCase):
         self.assertEqual(len(opened), 1, gateway.log_text())
         self.assertIn("3 of 3 calls failed", opened[0]["text"])
         self.assertIn("Connection refused", opened[0]["text"])
-        # The gateway asks its own listeners, too.
+        # The gateway also asks its own listeners.
         calls = wait_for(gateway, "access", 4,
                          lambda entry: entry["path"].startswith("/v1/gateway"))
         self.assertEqual(calls[0]["request_id"], fails[0]["request_id"])
@@ -155,7 +155,7 @@ class Sight(unittest.TestCase):
         calls = wait_for(gateway, "access", 3)
         for call in calls:
             self.assertEqual((call["account_id"], call["key_id"]), (self.account, key_id))
-        # Lines of several loops are not in the order of their times.
+        # Lines of different loops are not ordered by time.
         of_route = [call for call in calls if call["route"]]
         self.assertEqual(len(of_route), 2)
         for call in of_route:
@@ -170,7 +170,7 @@ class Sight(unittest.TestCase):
         self.assertEqual((started["version"], started["build"], started["generation"]),
                          (version["version"], version["build"], version["generation"]["id"]))
         self.assertEqual(gateway.get("/readyz").status, 200)
-        # Load balancers see 503 while everybody is still served, until a second signal.
+        # Until a second signal, load balancers see 503 while every request is still served.
         gateway.process.send_signal(signal.SIGTERM)
         stopping = wait_for(gateway, "stopping")[0]
         self.assertEqual((stopping["reason"], stopping["unready_ms"]), ("SIGTERM", 600000))

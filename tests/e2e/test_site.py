@@ -1,5 +1,6 @@
-"""The public pages by HTTP: both forms of each page say the same to another reader of Markdown,
-links lead somewhere, a mistake keeps the site that is in service, and `turnpike check` names it."""
+"""The public pages over HTTP: both forms of each page say the same to an independent reader of
+Markdown, links resolve, a mistake leaves the served site in place, and `turnpike check` names it.
+"""
 
 import html.parser
 import json
@@ -24,8 +25,8 @@ BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;
 
 
 class Text(html.parser.HTMLParser):
-    """The text of an element, or of all, without what is no text of the page: navigation, forms,
-    drawings and their captions."""
+    """The text of one element, or of the whole page, without navigation, forms, drawings and their
+    captions."""
 
     LEFT_OUT = {"nav", "form", "figure", "script", "style"}
 
@@ -91,7 +92,7 @@ class Site(unittest.TestCase):
         return self.gateway.call("GET", path, headers=headers, host="web", **options)
 
     def pages(self):
-        """The paths of the sitemap."""
+        """The paths in the sitemap."""
         root = xml.etree.ElementTree.fromstring(self.get("/sitemap.xml").body)
         urls = [node.text for node in root.iter() if node.tag.endswith("}loc")]
         host = "http://localhost:" + str(self.gateway.addresses["web"][1])
@@ -127,7 +128,7 @@ class Site(unittest.TestCase):
                 if not link.startswith("/"):
                     continue
                 target, _, anchor = link.partition("#")
-                # The directory and what it publishes are pages of another source.
+                # The directory and its documents are pages of another source.
                 if target.startswith(("/discovery", "/.well-known", "/docs", "/dashboard")):
                     continue
                 with self.subTest(path=path, link=link):
@@ -223,7 +224,8 @@ class Site(unittest.TestCase):
         for path in lists:
             self.assertEqual(self.get(path).status, 200)
             self.assertNotIn(post.encode(), self.get(path).body, path)
-        # One that other pages link to: they are named, and what serves goes on.
+        # Other pages link to the removed page: they are named, and the current site goes on
+        # serving.
         linked = self.overlay / "pages" / "developers" / "plugins.md"
         linked.parent.mkdir(exist_ok=True)
         self.addCleanup(linked.unlink)
@@ -245,7 +247,7 @@ class Site(unittest.TestCase):
         self.assertEqual(checked.returncode, 1)
         found = re.findall(r"sources\.md:(\d+): the link `(\S+)` leads nowhere", checked.stderr)
         self.assertEqual(found, [("9", "/products/gone"), ("11", "/discovery/sources/gone.md")])
-        self.gateway.run("reload")  # providers come and go without the pages
+        self.gateway.run("reload")  # providers change independently of pages
         page.write_text("---\ntitle: Sources\ndescription: Some.\n---\n# Sources\n")
         self.gateway.run("check")
 

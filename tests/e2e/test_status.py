@@ -1,5 +1,5 @@
-"""The status of a real gateway: what callers read, what an outsider can check of it, what operators
-say, and what remains when nodes are killed. Rounds take a second here instead of a minute."""
+"""The status of a real gateway: what callers read, what an outsider can verify, what operators
+report, and what remains when nodes are killed. A round takes a second here instead of a minute."""
 
 import contextlib
 import json
@@ -46,7 +46,7 @@ EVERYWHERE = frozenset({"api", "mcp", "web", "operator"})
 
 
 class World(Upstream):
-    """An upstream that can be taken down and brought back; its port stays."""
+    """An upstream that can be taken down and brought back; it keeps its port."""
 
     def __init__(self):
         self.is_down = False
@@ -111,7 +111,7 @@ class Status(unittest.TestCase):
             from_round = rounds[-1]["round"] + 1
 
     def assert_sums_hold(self, document):
-        """expected = passed + failed + unknown, wherever it stands."""
+        """Checks expected = passed + failed + unknown wherever a document has these sums."""
         if isinstance(document, dict):
             if "active_expected_targets" in document:
                 self.assertEqual(document["active_expected_targets"],
@@ -205,7 +205,8 @@ class OneNode(Status):
         path = "/gateway/providers/weather"
         self.wait_for_status(gateway, "major_outage", path)
         self.assertIn(self.status(gateway)["status"], ("degraded", "major_outage"))
-        # The state of the component is of the rules; its incident is told with the same round.
+        # The component's state follows from the rules; its incident is published with the same
+        # round.
         incident, = self.status(gateway)["incidents"]
         self.assertEqual((incident["scope"], incident["source"], incident["state"]),
                          ("provider:weather", "automatic", "open"))
@@ -363,7 +364,7 @@ class OneNode(Status):
             for at in range(8):
                 self.wait_until("no round was closed", lambda: gateway.get(
                     "/v1/status/gateway/authority").status == 200)
-                time.sleep(0.13 * at)  # at another moment of the round each time
+                time.sleep(0.13 * at)  # at a different moment of the round each time
                 gateway.kill()
                 gateway.start()
         finally:
@@ -382,7 +383,7 @@ class ThreeNodes(Status):
         upstream = World()
         self.addCleanup(upstream.close)
         nodes = [self.start(upstream=upstream, postgres_url=url) for _ in range(3)]
-        # One key for the service: the nodes sign under one name.
+        # The service has one key: all nodes sign under one name.
         nodes[0].run("ledger", "key")
         key = (nodes[0].directory / "signing_key").read_bytes()
         for node in nodes[1:]:

@@ -1,4 +1,4 @@
-"""Stopping: bounded, whatever a plugin does, and with a line that says what was left."""
+"""Stopping is bounded in time, whatever a plugin does, and a log line says what was left."""
 
 import http.client
 import os
@@ -13,7 +13,7 @@ from gateway import BUILD, Gateway, new_directory
 PLUGINS = BUILD / "tests" / "fixtures" / "plugins" / "good"
 DRAIN_MS = 300
 GIVE_UP_MS = 2000
-BUSY_MS = 5000  # that a busy machine takes beside, for the process's own end
+BUSY_MS = 5000  # extra time that a busy machine takes to end the process
 
 REGISTRY = """
 provider: {{key: test, name: Test provider, base_path: /v1/gateway/test}}
@@ -38,7 +38,7 @@ routes:
 
 
 class Stop(unittest.TestCase):
-    """Each plugin stands at a FIFO that the test holds open, for ever."""
+    """Each plugin blocks forever on a FIFO that the test holds open."""
 
     def setUp(self):
         self.registry = new_directory(self)
@@ -61,7 +61,8 @@ class Stop(unittest.TestCase):
         return gateway.start()
 
     def wait_for_plugin(self):
-        """Opening a FIFO to write waits for its reader, which then waits for the writer's end."""
+        """Waits for the plugin: opening a FIFO for writing blocks until it has a reader. The reader
+        then waits for the writer to close it."""
         descriptor = os.open(self.gate, os.O_WRONLY)
         self.addCleanup(os.close, descriptor)
 
@@ -84,7 +85,7 @@ class Stop(unittest.TestCase):
         def call():
             try:
                 gateway.get("/v1/gateway/test/stuck", key=self.key)
-            except (OSError, http.client.HTTPException):  # the gateway goes away
+            except (OSError, http.client.HTTPException):  # the gateway ends
                 pass
         thread = threading.Thread(target=call)
         thread.start()
@@ -100,7 +101,7 @@ class Stop(unittest.TestCase):
         gateway = self.start("faulty")
         self.call_in_the_background(gateway)
         self.wait_for_plugin()
-        self.stops_in_time(gateway, "a plugin's own work")  # its fiber is on the same loop
+        self.stops_in_time(gateway, "a plugin's own work")  # the plugin's fiber is on the same loop
 
     def test_a_probe_that_never_returns_on_the_pool(self):
         gateway = self.start("faulty_blocking", "probe")
@@ -137,7 +138,7 @@ class Stop(unittest.TestCase):
     def test_with_nothing_left_it_takes_no_time_and_says_nothing(self):
         times = []
         while not times or times[-1] >= GIVE_UP_MS / 1000:
-            self.assertLess(len(times), 5, times)  # more than one only on a busy machine
+            self.assertLess(len(times), 5, times)  # more than one only if the machine is busy
             gateway = self.start("faulty_blocking")
             log = gateway.directory / "log"
             began = time.monotonic()

@@ -1,6 +1,7 @@
 """The stripe plugin over real sockets against the fake (fake_stripe.py), with Stripe's own client
-and its types as judges (tests/stripe; ./dev deps installs them): what the plugin sends and what the
-fake answers is held to the types, and the client drives the fake and believes its webhooks."""
+and its types as references (tests/stripe; `./dev deps` installs them): what the plugin sends and
+the fake answers is checked against the types, and the client drives the fake and accepts its
+webhooks."""
 
 import http.client
 import json
@@ -53,7 +54,7 @@ class Contract(unittest.TestCase):
         return self.do("begin", order=order(number, **more))
 
     def saved_card(self, customer=""):
-        """(customer, method) of a card that a person let be kept."""
+        """The customer and the method of a card that a person has saved."""
         setup = self.do("begin_setup", order=order("s", purchase_id="pms_1", customer=customer,
                                                    step_key="pms_1.begin"))
         self.fake.pay(setup["reference"], last4="1881")
@@ -77,7 +78,7 @@ class Contract(unittest.TestCase):
 
         return ask
 
-    # ---- all that there is to buying
+    # ---- everything that buying includes
 
     def buy_on_a_page(self):
         begun = self.begin()
@@ -175,7 +176,7 @@ class Contract(unittest.TestCase):
                                          text=True).stdout)
 
     def expect_that_misspelt_names_are_seen(self, schemas, recording):
-        """The judge can refuse."""
+        """Checks that the validator reports errors."""
         session = self.fake.calls(SESSIONS)[0]
         nested = json.loads(json.dumps(session))
         price = nested["params"]["line_items"][0]["price_data"]
@@ -188,7 +189,7 @@ class Contract(unittest.TestCase):
             recording.write_text(json.dumps([wrong]))
             self.assertEqual(len(self.judge(schemas, recording)["wrong"]), 1)
 
-    # ---- what goes wrong between the plugin and Stripe
+    # ---- faults between the plugin and Stripe
 
     def test_a_session_whose_answer_is_lost_is_found_again(self):
         self.fake.fault(SESSIONS, "lost")
@@ -203,7 +204,7 @@ class Contract(unittest.TestCase):
                 self.fake.fault(SESSIONS, kind)
                 begun = self.begin(number)
                 self.assertEqual(self.look_up(begun["reference"])["purchase_id"], f"pur_{number}")
-        # Stripe keeps the error under the key for a day; a purchase does not wait for that.
+        # Stripe keeps the error under the key for a day; a purchase must not wait for that.
         self.fake.fault(SESSIONS, "500_before", times=3)
         self.fail_to("begin", order=order(9))
         self.assertTrue(self.begin(9)["url"])
@@ -230,7 +231,7 @@ class Contract(unittest.TestCase):
                 seen = self.look_up(reference)["progress"]
                 self.assertIn(seen, ("paid", "never_ran"))
                 if seen == "never_ran":
-                    # The key may hold an error; the charge is made all the same, once.
+                    # The key may hold an error; the charge is still made, and only once.
                     again = self.do("charge", order=charged, reference=reference)
                     self.assertEqual(again["progress"], "paid")
                 charges = [one for one in self.fake.of("charge")
@@ -244,7 +245,7 @@ class Contract(unittest.TestCase):
         failed = self.fail_to("charge", order=charged, reference=reference, timeout_ms=300)
         self.assertTrue(held.arrived.is_set())
         self.assertTrue(failed["maybe_sent"])
-        self.fail_to("charge", order=charged, reference=reference)  # 409, until the time is over
+        self.fail_to("charge", order=charged, reference=reference)  # 409 until the deadline
         held.release()
         self.assertEqual(self.do("charge", order=charged, reference=reference)["progress"], "paid")
         self.assertEqual(len(self.fake.of("charge")), 1)
@@ -263,10 +264,10 @@ class Contract(unittest.TestCase):
                 self.do("refund", **asked)
                 self.assertEqual(self.look_up(begun["reference"])["refunded"], 10 * (number + 1))
 
-    # ---- the page of the fake, for those who come by browser
+    # ---- the page of the fake for browsers
 
     def press(self, url, **form):
-        """A button of a session's page; where the browser goes."""
+        """Presses a button of a session's page. Returns where the browser goes."""
         parts_of_url = urllib.parse.urlsplit(url)
         connection = http.client.HTTPConnection(parts_of_url.netloc, timeout=30)
         self.addCleanup(connection.close)

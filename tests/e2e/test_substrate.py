@@ -1,5 +1,5 @@
 """Runtime upgrades verified over HTTP and over MCP: an upgrade of a fake chain from its proposal to
-its end, and nodes that lie, forget and tarry.
+its end, and nodes that lie, forget or delay.
 """
 
 import base64

@@ -1,5 +1,5 @@
-"""The database takes too long over a settlement: the caller is told that the outcome is unknown
-and, although the charge then commits, ends uncharged, by this process or by the next one."""
+"""The database takes too long over a settlement: the caller is told that the outcome is unknown.
+Although the charge then commits, the call ends uncharged, through this process or the next one."""
 
 import contextlib
 import os
@@ -32,8 +32,8 @@ class Unknown(unittest.TestCase):
 
     @contextlib.contextmanager
     def held_facts(self):
-        """No settlement ends meanwhile, though the database has all of it: another session has
-        written, and not yet taken back, a fact in the place of the next one of every stream."""
+        """Blocks all settlements, although the database has received them: another session has
+        inserted, and not yet rolled back, a fact at the next position of every stream."""
         session = subprocess.Popen(
             [self.postgres.binaries / "psql", self.url, "-Atq"], text=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -62,7 +62,7 @@ class Unknown(unittest.TestCase):
             time.sleep(0.05)
 
     def until_told(self, call):
-        """The request id of `call`, whose settlement its caller does not know the end of."""
+        """The request id of `call`, whose caller was told that the settlement is unknown."""
         self.upstream.release()
         call.join()
         error = self.reply.json()["error"]

@@ -1,7 +1,8 @@
-"""The x402 lane against the real other side (x402.py): what callers pay on the chain, and what they
-are told, also when the gateway itself fails midway; test_x402_failures.py is of all the others.
+"""The x402 lane against real counterparts (x402.py): what callers pay on the chain and what they
+are told, even if the gateway itself fails midway. test_x402_failures.py covers failures of the
+other parties.
 
-Balances are the chain's, never the gateway's own word.
+Balances are read from the chain, never from the gateway.
 """
 
 import concurrent.futures
@@ -25,7 +26,7 @@ INVENTORY = "/v1/operation-pricing-inventory"
 WAIT_SECONDS = 60
 HALF_ORDER = 0x7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF5D576E7357A4501DDFE92F46681B20A0
 
-# A payment that met one of these may still come to its end: its caller repeats the same request.
+# A payment that met one of these may still succeed: its caller repeats the same request.
 OPEN = {"x402.settlement_unknown": 503, "x402.in_progress": 409}
 
 REGISTRY = ONE_UPSTREAM + """
@@ -59,7 +60,6 @@ FACILITATOR = """
       - {{url: "{url}", allow_private_addresses: true,
          verify_timeout_ms: 2000, settle_timeout_ms: 2000}}"""
 
-# Upstreams are asked for calls alone: their requests are counted.
 CONFIGURATION = """
 lanes:
   x402:
@@ -70,7 +70,7 @@ lanes:
 
 
 class Shared:
-    """What takes seconds to start and serves all tests of a module, one after the other."""
+    """Parts that take seconds to start; all tests of a module use them, one after the other."""
 
     parts = {}
 
@@ -83,8 +83,8 @@ class Shared:
 
 
 class Lane:
-    """A gateway and an upstream for each test; chain, facilitator, payer and PostgreSQL serve a
-    whole module, and a class has a seller of its own."""
+    """A gateway and an upstream for each test. Chain, facilitator, payer and PostgreSQL are shared
+    by a whole module, and each class has a seller address of its own."""
 
     settings = ()
     is_checked = False
@@ -141,7 +141,7 @@ class Lane:
         return gateway
 
     def start(self, gateway):
-        """Until it offers what the facilitator supports."""
+        """Starts the gateway and waits until it offers what the facilitator supports."""
         gateway.start()
         self.until(lambda: gateway.get(TEST + GOOD).status == 402, "nothing is offered")
 
@@ -191,11 +191,11 @@ class Lane:
     def pay_in_background(self, payment, path=GOOD, **request):
         pool = concurrent.futures.ThreadPoolExecutor(1)
         self.addCleanup(pool.shutdown)
-        self.addCleanup(self.mend)  # before the pool is waited for
+        self.addCleanup(self.mend)  # runs before the shutdown, which waits
         return pool.submit(self.pay, payment, path, **request)
 
     def assert_paid(self, reply):
-        """The decoded PAYMENT-RESPONSE of a success."""
+        """Asserts that the call succeeded. Returns the decoded PAYMENT-RESPONSE."""
         self.assertEqual(reply.status, 200, reply.body)
         settled = decoded(reply.headers["payment-response"])
         self.assertTrue(settled["success"])
@@ -209,14 +209,14 @@ class Lane:
         self.assertNotIn("payment-required", reply.headers)
 
     def assert_challenged(self, reply, reason="."):
-        """402 with a challenge that says why, and nothing was done."""
+        """Asserts a 402 with a challenge that gives the reason, and that nothing was done."""
         self.assertEqual(reply.status, 402, reply.body)
         self.assertRegex(decoded(reply.headers["payment-required"])["error"], reason)
         self.assertEqual(self.upstream.requests, [])
         self.assert_charged(0)
 
     def assert_unknown(self, reply):
-        """Nobody is asked for new money while the old may have moved."""
+        """Asserts that no new payment is asked for while the old one may have moved money."""
         self.assert_refused(reply, 503, "x402.settlement_unknown")
         self.assertEqual(reply.json()["error"]["retry"]["advice"], "same_request")
         self.assertGreater(int(reply.headers["retry-after"]), 0)
@@ -230,7 +230,7 @@ class Lane:
         self.assertNotIn("payment-required", reply.headers)
 
     def until_ended(self, payment, path=GOOD, **request):
-        """The reply to the same request, made again and again as it is advised."""
+        """Repeats the same request, as advised, until it ends. Returns the last reply."""
         deadline = time.monotonic() + WAIT_SECONDS
         while self.is_open(reply := self.pay(payment, path, **request)):
             self.assert_open(reply)
@@ -339,7 +339,7 @@ class Offers(Lane):
     def test_the_documents_and_the_inventory_are_there(self):
         listed = self.gateway.get("/.well-known/x402").json()
         self.assertIn(self.address("/upstream/%7Bkind%7D"), listed["resources"])
-        for url in listed["resources"]:  # directories call each
+        for url in listed["resources"]:  # directories call each of them
             path = url.removeprefix(self.address("").removesuffix(TEST))
             self.assertIn(self.gateway.get(path).status, (402, 405), url)
         self.assertEqual(self.gateway.get("/.well-known/did.json").status, 200)
@@ -383,7 +383,7 @@ class Payments(Lane):
         self.assertIn("No call was paid that way.", operator.page("/console/revenue"))
         for _ in range(2):
             self.assert_paid(self.pay(self.payment()))
-        # A call is counted when its line is logged, after its last byte.
+        # A call is counted when its line is logged, which is after its last byte.
         self.until(lambda: '<td>x402</td><td class="number">2</td>' in
                    operator.page("/console/revenue"), "two calls of the lane are counted")
         page = operator.page("/console/revenue")
@@ -439,7 +439,7 @@ class Payments(Lane):
         self.assert_charged(2)
 
     def execute(self, payment, path=GOOD):
-        """Over MCP, with the payment as an object."""
+        """Makes the call over MCP, with the payment as an object."""
         wire = Wire(self.gateway, door="/x402")
         return ToolReply(wire.send("tools/call", {
             "name": "service.route.execute",
@@ -516,7 +516,7 @@ class Payments(Lane):
                               ("/upstream/echo", {**post, "body": b'{"a":2}'})):
             self.assert_challenged(self.pay(payment, path, **request))
         self.assert_paid(self.pay(payment, "/upstream/echo", body=b'{"a":1}', **post))
-        # Nor does the stored reply go to another request.
+        # The stored reply is not given to another request either.
         self.assertEqual(self.pay(payment, "/upstream/echo", body=b'{"a":2}', **post).status, 402)
         self.assert_charged(1)
 
@@ -714,11 +714,11 @@ class Upfront(Lane):
 
 
 class Kills(Lane):
-    """kill -9 in every state of a payment; then the same header has its reply, paid once.
-    test_x402_crash.py does so at every durable write and every step over the network."""
+    """kill -9 in every state of a payment; afterwards the same header gets its reply, paid once.
+    test_x402_crash.py does the same at every durable write and every network step."""
 
     def check_repeat(self, payment, path=GOOD, *, upstream_calls, charged_before):
-        """Of a gateway that is dead."""
+        """Checks the balances while the gateway is dead, restarts it, and repeats the request."""
         self.assert_charged(charged_before)
         self.start_again()
         self.until_paid(payment, path)
@@ -787,7 +787,7 @@ class OnPostgres:
 
 
 class Nodes(OnPostgres, Lane, unittest.TestCase):
-    """Two nodes of one store: each takes what the other offered, and a payment is one payment."""
+    """Two nodes with one store: each accepts what the other offered, and a payment counts once."""
 
     settings = ("hosts.api.base_url=https://api.example.com",)
 

@@ -1,5 +1,5 @@
-"""What a change of the registry leaves of payments per call, what becomes of a
-settlement that the chain does not show, and what forged payments cost."""
+"""How payments per call survive changes of the registry, what happens to a settlement that the
+chain does not show, and what forged payments achieve."""
 
 import http.server
 import json
@@ -13,7 +13,7 @@ from x402 import decoded, encoded
 
 class RegistryChanges(Lane, unittest.TestCase):
     def change(self, old, new):
-        """Of the registry; what `reload` says."""
+        """Changes the registry. Returns the result of `reload`."""
         file = self.registry / "test.yaml"
         text = file.read_text()
         self.assertIn(old, text)
@@ -88,7 +88,7 @@ class RegistryChanges(Lane, unittest.TestCase):
 
 
 class Liar(http.server.BaseHTTPRequestHandler):
-    """A facilitator that says yes to everything, and does nothing."""
+    """A facilitator that confirms everything and does nothing."""
 
     def answer(self, value):
         body = json.dumps(value).encode()

@@ -1,8 +1,9 @@
-"""The crash table of payments per call: a real gateway, killed at every point that a paid call
-comes by (base/crash_points.h), each as often as it does, on both databases; what the caller saw,
-what was paid on the chain, and what the same request with the same payment gets after the restart.
+"""The crash table of payments per call: a real gateway is killed at every point that a paid call
+passes (base/crash_points.h), once for each time it passes the point, on both databases. Each row
+says what the caller saw, what was paid on the chain, and what the same request with the same
+payment gets after the restart.
 
-The table is plugins/x402/CRASHES.md. This test makes it anew and fails when it differs;
+The table is plugins/x402/CRASHES.md. This test rebuilds it and fails if it differs;
 TURNPIKE_UPDATE=1 writes it instead."""
 
 import collections
@@ -27,7 +28,7 @@ TABLE = ROOT / "plugins" / "x402" / "CRASHES.md"
 POINTS = dict(re.findall(r'X\((\w+),\s+"([^"]+)"\)',
                          (ROOT / "framework" / "base" / "crash_points.h").read_text()))
 
-# Whom a call asks over the network, for what.
+# The parties that a call asks over the network, and what for.
 VERIFY, SETTLE = "the facilitator, to verify", "the facilitator, to settle"
 WORK = "the upstream, for the work"
 NETWORK = {
@@ -91,7 +92,7 @@ class CrashTable(Lane):
         super().setUp()
 
     def configure(self, *facilitators):
-        """What was settled is looked up when the test is over: it is no point of any call."""
+        """Defers the audit of settlements until after the test, because it belongs to no call."""
         super().configure(*facilitators)
         file = self.directory / "turnpike.yaml"
         file.write_text(file.read_text().replace("{rpc_url:", "{audit_after_s: 86400, rpc_url:"))
@@ -101,8 +102,8 @@ class CrashTable(Lane):
         return self.payment(path)
 
     def steps_of(self, flow):
-        """(point, which time) for all that an undisturbed call of a fresh process comes by, and how
-        often it comes by each."""
+        """Makes an undisturbed call with a fresh process. Returns a list of (point, occurrence) for
+        every point that it passes, and how often it passes each."""
         self.restart()
         payment = self.new_payment(flow.path)
         self.log.write_text("")
@@ -110,7 +111,7 @@ class CrashTable(Lane):
         self.until(lambda: "reply_ended" in self.log.read_text().split(), "it did not end")
         times, steps = collections.Counter(), []
         for point in self.log.read_text().split():
-            if point.startswith(("round_", "purchase_", "refund_")):  # no call comes by
+            if point.startswith(("round_", "purchase_", "refund_")):  # passed by no call
                 continue
             times[point] += 1
             steps.append((point, times[point]))
@@ -151,7 +152,8 @@ class CrashTable(Lane):
                 str(self.paid()))
 
     def check_asked(self, asked, worked, step):
-        """That whoever was asked has heard so, nobody else has, and is done with it."""
+        """Checks that each party in `asked` got its request and is done with it, and that nobody
+        else was asked."""
         for one in asked:
             if one == WORK:
                 self.until(lambda: len(self.upstream.requests) > worked, step)
@@ -223,7 +225,7 @@ RECORDS_QUERY = "SELECT {} FROM plugin_record WHERE plugin = 'x402' AND key LIKE
 
 class CrashesOnSqlite(CrashTable, unittest.TestCase):
     def records(self):
-        """Of a copy: to open the database would mend it."""
+        """Reads a copy, because opening the database itself would recover it."""
         with tempfile.TemporaryDirectory() as copy:
             for file in self.gateway.directory.glob("turnpike.db*"):
                 if not file.name.endswith("-shm"):

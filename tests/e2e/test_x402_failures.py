@@ -1,5 +1,5 @@
 """Payments per call while the facilitator, the chain, the upstream or the database fails: nobody
-pays for nothing, and nobody is asked for new money while the old may have moved."""
+pays for nothing, and no new payment is asked for while the old one may have moved money."""
 
 import re
 import unittest
@@ -69,7 +69,7 @@ class Failures(Lane):
         self.assert_charged(1)
 
     def check_unknown_then_paid(self, *kinds):
-        """Nothing was settled, which the gateway cannot know."""
+        """Nothing was settled, but the gateway cannot know that."""
         payments = []
         for kind in kinds:
             with self.subTest(kind):
@@ -86,7 +86,7 @@ class Failures(Lane):
         self.assert_charged(len(kinds))
 
     def open_settlements(self):
-        """How many the metrics count, and the age of the oldest."""
+        """The number of open settlements in the metrics, and the age of the oldest."""
         text = self.gateway.get("/metrics", host="operator").body.decode()
         return [float(value) for value in re.findall(
             r'^turnpike_plugin_settlements_open(?:_oldest_seconds)?{plugin="x402"} (\S+)$', text,
@@ -117,7 +117,8 @@ class Failures(Lane):
         self.check_settled_then_paid("hang_settled", "no_transaction", "other_network", "pending")
 
     def check_settled_then_paid(self, *kinds):
-        """The facilitator never says so; the chain does, and may have been asked at once."""
+        """The facilitator never reports success. The chain shows it, and the gateway may ask the
+        chain at once."""
         payments = []
         for kind in kinds:
             with self.subTest(kind):

@@ -1,6 +1,6 @@
-"""What an operator may offer beside EIP-3009 tokens, over HTTP: Permit2 and Solana. Neither is on
-the local chain, so the facilitator is a script here. What the gateway itself checks of such
-payments is proved by tests/plugins/x402/lane_offers_test.cpp."""
+"""What an operator may offer besides EIP-3009 tokens, over HTTP: Permit2 and Solana. The local
+chain has neither, so the facilitator is a script here. tests/plugins/x402/lane_offers_test.cpp
+covers what the gateway itself checks of such payments."""
 
 import base64
 import csv
@@ -58,7 +58,7 @@ lanes:
 
 
 class ScriptedFacilitator(http.server.ThreadingHTTPServer):
-    """Agrees to everything, unless `refusal` says why not."""
+    """Agrees to everything, unless `refusal` gives a reason not to."""
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Answers)
@@ -125,7 +125,7 @@ class Offers(unittest.TestCase):
             time.sleep(0.05)
 
     def payment(self, network, payload):
-        """Of a challenge, as a client would make it."""
+        """A payment for a fresh challenge, as a client would make it."""
         challenge = decoded(self.gateway.get(PATH).headers["payment-required"])
         [terms] = [terms for terms in challenge["accepts"] if terms["network"] == network]
         return encoded({"x402Version": 2, "resource": challenge["resource"], "accepted": terms,
@@ -160,7 +160,7 @@ class Offers(unittest.TestCase):
         [totals] = self.gateway.run_json("x402", "totals")
         self.assertEqual((totals["network"], totals["payments"]), (network, 1))
         table = self.gateway.run("x402", "payments", "--format", "csv").stdout
-        [paid] = csv.DictReader(io.StringIO(table))  # entries alone
+        [paid] = csv.DictReader(io.StringIO(table))  # only entries
         self.assertEqual((paid["entry"], paid["transaction"], paid["amount"]),
                          ("settled", TRANSACTION[network], totals["settled"]))
         [line] = self.gateway.run("x402", "payments").stdout.splitlines()
@@ -200,7 +200,7 @@ class Offers(unittest.TestCase):
         self.assertEqual(self.upstream.requests, [])
 
     def check_places_of_valid_and_invalid_settings(self):
-        """Each with file and line, and the registry's where it is the registry's."""
+        """Each problem is reported with file and line, in the registry's file if it is there."""
         listed = CONFIGURATION.format(url=self.facilitator.url)
         configuration = pathlib.Path(self.gateway.config)
 

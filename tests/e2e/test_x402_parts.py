@@ -1,5 +1,6 @@
 """The parts that x402 is tested with, against the official Express middleware as a seller: a
-payment moves real balances, the token refuses what USDC refuses, and each fault is as it says."""
+payment moves real balances, the token refuses what USDC refuses, and each fault does what it says.
+"""
 
 import http.client
 import json
@@ -39,7 +40,7 @@ class Parts(unittest.TestCase):
         return (self.chain.balance(self.payer.address), self.chain.balance(self.seller.pay_to))
 
     def assert_charged(self, times):
-        """Since the test began, and exactly that."""
+        """Since the test began, the price has moved exactly `times` times."""
         payer, seller = self.balances
         self.assertEqual(self.read_balances(), (payer - times * PRICE, seller + times * PRICE))
 
@@ -75,7 +76,8 @@ class Payments(Parts):
         self.assert_charged(1)
 
     def test_the_seller_works_for_each_of_several_at_once(self):
-        """What the official middleware does with one header sent 4 times, and we shall not."""
+        """What the official middleware does with one header sent 4 times, and the gateway must not
+        do."""
         payment = self.payer.payment_for(self.paid)
         served = self.seller.served()
         settles = self.facilitator.calls()["settle"]
@@ -158,7 +160,7 @@ class Payments(Parts):
 
 class Token(Parts):
     def payment(self, **changes):
-        """The payer's, for terms with `changes`."""
+        """A payment of the payer for terms with `changes`."""
         challenge = decoded(self.payer.get(self.paid)["headers"]["payment-required"])
         challenge["accepts"][0].update(changes)
         return self.payer.sign(encoded(challenge))
@@ -228,7 +230,7 @@ class Token(Parts):
 
 
 class Faults(Parts):
-    """Of the facilitator, each called as a gateway would call it."""
+    """Faults of the facilitator, which is called as a gateway would call it."""
 
     def setUp(self):
         super().setUp()
@@ -236,7 +238,7 @@ class Faults(Parts):
         self.before = self.facilitator.calls()
 
     def ask(self, endpoint):
-        """Status, content type and body, or None where the connection ended without an answer."""
+        """Status, content type and body, or None if the connection ended without an answer."""
         connection = http.client.HTTPConnection(
             urllib.parse.urlsplit(self.facilitator.url).netloc, timeout=60)
         try:
@@ -314,7 +316,8 @@ class Faults(Parts):
         self.assert_charged(1)
 
     def hanging(self, kind, until):
-        """A settle call that hangs; the thread and where its answer will be."""
+        """Starts a settle call that hangs. Returns its thread and the list that will get its
+        answer."""
         self.facilitator.fault("settle", kind)
         answers = []
         thread = threading.Thread(target=lambda: answers.append(self.ask_json("settle")))

@@ -1,7 +1,7 @@
-"""docs/payments.md, "Be paid per call", walked as it is printed: the shipped prices, the printed
-registry and configuration, and a payer with the official client. Only what stands in <angle
-brackets> is filled in. The chain is a local one with the id of Base and its USDC; the facilitator
-is local, too."""
+"""Follows docs/payments.md, "Be paid per call", as printed: the shipped prices, the printed
+registry and configuration, and a payer with the official client. Only the <angle brackets> are
+filled in. The chain is a local one with the id of Base and its USDC; the facilitator is local, too.
+"""
 
 import json
 import re
@@ -54,8 +54,8 @@ class BePaidPerCall(unittest.TestCase):
             self.filled_in(printed, your_address=self.pay_to[2:]))
 
     def write_configuration(self, printed):
-        """At the end of the shipped one. Both services are on this machine here, which has to be
-        allowed."""
+        """Appends the printed text to the shipped configuration. Both services are on this machine
+        here, which has to be allowed."""
         printed = self.filled_in(printed, a_facilitator_of_that_network="facilitator",
                                  a_node_of_that_network="node")
         for name, url in (("facilitator", self.facilitator.url), ("node", self.chain.url)):

@@ -1,4 +1,4 @@
-"""A scripted HTTP upstream: its path says how it answers, and it records what it was sent.
+"""A scripted HTTP upstream: its path says how it answers, and it records the requests it gets.
 
   /status/N        status N with a small JSON body
   /bytes/N         200 with N bytes of JSON string, with a length
@@ -6,7 +6,7 @@
   /cut/N           announces N bytes, sends half, breaks the connection
   /cut-chunks/N    chunked, breaks the connection before the last chunk
   /garbage         something that is not HTTP
-  /close           closes without a word
+  /close           closes the connection without a reply
   /redirect        302 to another host
   /slow            answers only when release() is called (or never)
   /html            200 text/html
@@ -14,7 +14,7 @@
   /once/N          status N to the first request for a target, as /bytes/100 to the others
   /empty           200 without a body
   /items/JSON      200 {"items": JSON}
-  (nothing more)   200, and no record: the gateway asks so by itself whether the upstream answers
+  /                200, not recorded: the gateway itself checks with it whether the upstream answers
   anything else    200 and a JSON echo of method, target, headers and body
 """
 

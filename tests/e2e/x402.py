@@ -1,8 +1,9 @@
-"""The other side of x402 for tests and benchmarks: a local chain, a facilitator, a payer and the
-official seller, each a Node process of the locked packages in x402/ (./dev deps installs them).
+"""The counterparts of x402 for tests and benchmarks: a local chain, a facilitator, a payer and the
+official seller. Each is a Node process that uses the locked packages in x402/ (`./dev deps`
+installs them).
 
-Nothing here waits by sleeping: a process is ready when it says so, counts are waited for at the
-place that counts.
+Nothing here sleeps in order to wait: a process says when it is ready, and the process that counts
+calls answers when a count is reached.
 """
 
 import base64
@@ -23,12 +24,12 @@ def decoded(header):
 
 
 def encoded(value):
-    """A PAYMENT-* header that says `value`."""
+    """A PAYMENT-* header with this JSON."""
     return base64.b64encode(json.dumps(value).encode()).decode()
 
 
 class Part(parts.Part):
-    """A process of x402/ that has said where it listens."""
+    """A process of x402/ that has reported where it listens."""
 
     def __init__(self, script, **arguments):
         super().__init__(PARTS / script, **arguments)
@@ -78,19 +79,19 @@ class Chain(Part):
         return self.rpc("test_wallet", owner)
 
     def send(self, data):
-        """Calls the token, as anyone may; the transaction's hash."""
+        """Calls the token, as anyone may. Returns the transaction's hash."""
         return self.rpc("test_send", {"to": self.token, "data": data})
 
     def hold(self, on=True):
-        """Transactions stay pending; off mines them."""
+        """Keeps transactions pending; False mines them."""
         self.rpc("test_hold", on)
 
     def drop(self):
-        """Forgets what is pending."""
+        """Discards pending transactions."""
         self.rpc("test_drop")
 
     def fault(self, kind):
-        """close, error, hang, html; None: none. x402/chain.mjs says what each is."""
+        """`kind`: close, error, hang, html, or None for no fault; x402/chain.mjs describes them."""
         self.rpc("test_fault", kind)
 
     def calls(self, method):
@@ -107,11 +108,12 @@ class Facilitator(Part):
         super().__init__("facilitator.mjs", rpc=chain.url, chain_id=chain.chain_id)
 
     def fault(self, endpoint, kind, **rest):
-        """kind as in x402/facilitator.mjs, None: none; times=N: only that often; delay_ms=N."""
+        """`kind` as in x402/facilitator.mjs, or None for no fault. times=N limits how often;
+        delay_ms=N."""
         self.request("PUT", "/fault", {"endpoint": endpoint, "kind": kind, **rest})
 
     def clear(self):
-        """No faults; what hangs goes on."""
+        """Removes all faults; calls that hang continue."""
         for endpoint in ("verify", "settle", "supported"):
             self.fault(endpoint, None)
         self.request("PUT", "/release")
@@ -123,13 +125,15 @@ class Facilitator(Part):
         return self.request("GET", "/calls")
 
     def wait(self, name, count):
-        """Until `name` (verify, settle, supported, broadcast) was called that often in all."""
+        """Waits until `name` (verify, settle, supported, broadcast) was called `count` times in
+        all."""
         self.request("GET", f"/reached?name={name}&count={count}")
 
 
 class Payer(Part):
-    """The official client with a key of its own. `wallet`: a contract that the key pays for;
-    `most`: what one payment may be, such as "$5", if not the client's own limit."""
+    """The official client with a key of its own. `wallet`: a contract wallet for which the key
+    signs. `most`: the limit for one payment, such as "$5"; the default is the client's own limit.
+    """
 
     def __init__(self, *, key=None, wallet=None, most=""):
         self.key = key or "0x" + secrets.token_hex(32)
@@ -143,30 +147,30 @@ class Payer(Part):
         return reply
 
     def fetch(self, url, **request):
-        """Pays if it is asked to."""
+        """Requests the URL and pays if asked to."""
         return self.command("fetch", url=url, **request)
 
     def fetch_without_echo(self, url, **request):
-        """Pays by a client that sends none of the challenge's extensions back."""
+        """Pays with a client that does not send the challenge's extensions back."""
         return self.command("fetch_without_echo", url=url, **request)
 
     def get(self, url, **request):
-        """Does not pay."""
+        """Requests the URL and does not pay."""
         return self.command("get", url=url, **request)
 
     def sign(self, challenge):
         return self.command("sign", challenge=challenge)["payment"]
 
     def sign_many(self, challenge, count, file):
-        """Writes `count` payments to `file`, one a line."""
+        """Writes `count` payments to `file`, one per line."""
         self.command("sign_many", challenge=challenge, count=count, file=str(file))
 
     def payment_for(self, url, **request):
-        """A payment header for what `url` asks."""
+        """A payment header for what `url` charges."""
         return self.sign(self.get(url, **request)["headers"]["payment-required"])
 
     def send(self, url, payment, *, times=1, **request):
-        """Replies to `times` requests at once that carry the same header."""
+        """The replies to `times` simultaneous requests with the same header."""
         return self.command("send", url=url, payment=payment, times=times, **request)["replies"]
 
     def transfer_data(self, payment):
@@ -183,7 +187,7 @@ class Payer(Part):
 
 
 class Seller(Part):
-    """The official Express middleware, paid to an address of its own, in so many processes."""
+    """The official Express middleware with an address of its own, in `processes` processes."""
 
     def __init__(self, facilitator_url, *, price=1000, processes=1):
         self.pay_to = "0x" + secrets.token_hex(20)

@@ -1,9 +1,9 @@
 // A real SMTP server: node server.mjs --tls=starttls|implicit|none [--key=FILE --cert=FILE]
 // [--user=NAME --password=TEXT] [--methods=PLAIN,LOGIN] [--port=PORT]. Prints {"port"} when it
-// listens. Takes commands as JSON lines. {"do": "mails", "count"} waits for so many and answers
-// what came since it was asked last, parsed, with the envelope. {"do": "refuse", "step", "code",
-// "times"} makes it refuse so many mails at the step "sender", "recipient" or "message". Ends with
-// its standard input.
+// listens. Takes commands as JSON lines. {"do": "mails", "count"} waits for `count` mails and
+// answers with all mails since the last such command, parsed, with the envelope. {"do": "refuse",
+// "step", "code", "times"} refuses the next `times` mails at the step "sender", "recipient" or
+// "message". Ends when standard input ends.
 import {readFileSync} from "node:fs";
 import {createInterface} from "node:readline";
 import {simpleParser} from "mailparser";
@@ -16,7 +16,7 @@ const words = Object.fromEntries(process.argv.slice(2).map((word) => {
 const mails = [];
 const refusal = {step: "", code: 0, times: 0};
 
-let wanted = 0;  // mails that somebody waits for
+let wanted = 0;  // how many mails a command waits for
 
 function answerIfEnough() {
   if (wanted === 0 || mails.length < wanted) return;
@@ -70,7 +70,7 @@ const server = new SMTPServer({
     });
   },
 });
-server.on("error", () => {});  // clients that go away, or do not like the certificate
+server.on("error", () => {});  // clients that disconnect or reject the certificate
 server.listen(Number(words.port ?? 0), "127.0.0.1", () => {
   console.log(JSON.stringify({port: server.server.address().port}));
 });

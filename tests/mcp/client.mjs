@@ -1,21 +1,21 @@
-// An official client, commanded by JSON lines (parts.mjs).
+// An official client, driven by JSON lines (parts.mjs).
 // usage: client.mjs --sdk=1|2 [--era=legacy|auto|modern] [--payer=0x...]
-//   the era is a choice of SDK 2; a payer is the key of an account that pays where it is asked to
+// Only SDK 2 has a choice of era. The payer is the key of an account that pays when asked to.
 //
 //   {"do": "connect", "url", "headers"}     {version, era, server, capabilities, instructions}
-//       with "person": {cookie, csrf, account}, who says yes on the consent page when the client
+//       with "person": {cookie, csrf, account}, who agrees on the consent page when the client
 //       asks for access by OAuth
-//   {"do": "tools" | "resources" | "templates" | "prompts"}     every page: their entries
+//   {"do": "tools" | "resources" | "templates" | "prompts"}     the entries of all pages
 //   {"do": "call", "name", "arguments", "meta"}
 //   {"do": "begin", "name", "arguments", "timeout", "progress"}     a call that is not waited for;
-//       a `timeout` in ms begins anew with each progress; `progress`: ask for it
-//   {"do": "progress", "count"}     what it has told, once there are so many
-//   {"do": "abort"}     give it up, as its user does     {"do": "end"}     what it came to
+//       a `timeout` in ms restarts with each progress; `progress`: ask for progress
+//   {"do": "progress", "count"}     the progress so far, once there are `count` entries
+//   {"do": "abort"}     aborts the call, as a user does     {"do": "end"}     the call's result
 //   {"do": "read", "uri"}     {"do": "prompt", "name", "arguments"}     {"do": "ping"}
 //   {"do": "close"}
 //
-// What is done is the SDK's own result, checked by it against the schemas of the protocol and, once
-// tools were listed, against the tool's output schema.
+// A result is the SDK's own. The SDK checks it against the schemas of the protocol and, once tools
+// were listed, against the tool's output schema.
 import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
 import {
   StreamableHTTPClientTransport as TransportV1,
@@ -32,9 +32,9 @@ const info = { name: "turnpike-tests", version: "1.0.0" };
 const modes = { legacy: "legacy", auto: "auto", modern: { pin: "2026-07-28" } };
 
 let client, transport;
-let provider;  // of OAuth, where there is a person to ask
+let provider;  // for OAuth, if there is a person to ask
 
-/** What the SDKs ask of a program that signs in; the person's browser is played here. */
+/** What the SDKs need from a program that signs in; it also acts as the person's browser. */
 function providerFor({ cookie, csrf, account }) {
   const kept = {};
   const redirectUrl = "http://localhost:51999/callback";
@@ -71,7 +71,7 @@ function providerFor({ cookie, csrf, account }) {
   };
 }
 
-/** Runs `work`; when the server wants a sign-in, and there is a person, once more after it. */
+/** Runs `work`. If the server requires a sign-in and a person gave it, runs `work` again. */
 async function signedIn(work) {
   try {
     return await work();
@@ -85,7 +85,7 @@ async function signedIn(work) {
 }
 let begun;  // {call, controller, told, onTold}
 
-/** All pages of a list: SDK 2 walks them itself when it is given no cursor. */
+/** All pages of a list. SDK 2 fetches them itself when it is given no cursor. */
 async function all(list, member) {
   const entries = [];
   let cursor;
@@ -106,7 +106,7 @@ await obey({
     client = isFirst
       ? new ClientV1(info)
       : new ClientV2(info, { versionNegotiation: { mode: modes[given.era] } });
-    if (given.payer) {  // Cloudflare's client; that of the x402 project is in no registry
+    if (given.payer) {  // Cloudflare's client; no registry has the x402 project's
       const account = privateKeyToAccount(given.payer);
       client = withX402Client(client, { account, network: "eip155:84532" });
     }
@@ -141,7 +141,7 @@ await obey({
     begun.call = given.sdk === "1"
       ? client.callTool(params, undefined, options)
       : client.callTool(params, options);
-    begun.call.catch(() => {});  // `end` tells
+    begun.call.catch(() => {});  // `end` reports the error
   },
   progress: async ({ count }) => {
     while (begun.told.length < count) await new Promise((done) => { begun.onTold = done; });

@@ -1,5 +1,5 @@
-// What every process here has in common: its arguments, JSON lines as commands, and an end when its
-// starter's end of standard input closes, however that came.
+// Shared by all processes here: arguments, commands as JSON lines, and an exit when standard input
+// closes, however the starter ended.
 import { createInterface } from "node:readline";
 
 export function argumentsOf(defaults) {
@@ -17,8 +17,8 @@ export function endWithStarter() {
 }
 
 /**
- * Commands, one a line: {"do": NAME, ...}, answered by what `commands[NAME]` gives, or by
- * {"failed": {message, code, name, data, status}} when it throws.
+ * Obeys commands, one per line: {"do": NAME, ...} is answered by {"done": VALUE} with what
+ * `commands[NAME]` returns, or by {"failed": {message, code, name, data, status}} if it throws.
  */
 export async function obey(commands) {
   console.log(JSON.stringify({ event: "ready" }));

@@ -1,9 +1,9 @@
-// The official server, as a measure and as a known good subject of the suite: Streamable HTTP,
-// stateless, JSON answers. Its low-level class is used, which validates least, and its validator is
-// made once instead of for every request: so it is as fast as it gets.
+// The official server, as a baseline for speed and as a known good subject of the suite: Streamable
+// HTTP, stateless, JSON answers. To be as fast as possible, it uses the SDK's low-level class,
+// which validates least, and makes the validator once instead of for every request.
 // usage: sdk_server.mjs --sdk=1|2 [--tools=FILE] [--upstream=URL] [--processes=1]
-//   FILE: the tools to list, as JSON; any of them may be called and gives the same small result, or
-//   what is at the URL.
+//   FILE: the tools to list, as JSON; each may be called and gives the same small result, or what
+//   is at the URL
 import cluster from "node:cluster";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -48,7 +48,7 @@ const call = given.upstream
   ? async () => resultOf(await (await fetch(given.upstream)).json())
   : () => fixed;
 
-/** As the SDK's stateless example: a server and a transport for every request. */
+/** As in the SDK's stateless example: a server and a transport for every request. */
 async function answerV1(request, response) {
   const server = new ServerV1(info, options);
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools }));
@@ -88,7 +88,7 @@ if (cluster.isWorker) {
 } else if (given.processes === "1") {
   ready(await serve());
 } else {
-  // They share one port, which the first of them is given.
+  // The processes share the port that the first of them was given.
   const urls = await Promise.all(Array.from({ length: Number(given.processes) }, () =>
     new Promise((resolve) => cluster.fork().once("message", resolve))));
   ready(urls[0]);

@@ -1,18 +1,18 @@
-// Clients of OAuth that others wrote, before an authorization server; commanded by JSON lines
-// (../mcp/parts.mjs). Every command has {"url": issuer, "person"?}, where the person is
-// {cookie, csrf, account}, who decides on the gateway's consent page; without one the server
-// decides by itself (oracle_server.mjs).
+// OAuth clients that others wrote, against an authorization server; driven by JSON lines
+// (../mcp/parts.mjs). Every command has {"url": issuer, "person"?}. The person is {cookie, csrf,
+// account} and decides on the gateway's consent page; without a person the server decides by itself
+// (oracle_server.mjs).
 //
 //   {"do": "flow", "library": "oauth4webapi" | "badgateway", ...}     registration to revocation:
 //       {nobody, type, lifetime, access, refreshed, afterwards}
-//   {"do": "battery", ...}     what the server makes of requests right and wrong: {name: outcome}
+//   {"do": "battery", ...}     the server's answers to right and wrong requests: {name: outcome}
 import * as lib from "oauth4webapi";
 import { OAuth2Client, generateCodeVerifier } from "@badgateway/oauth2-client";
 import { obey } from "../mcp/parts.mjs";
 
 const redirectUri = "http://127.0.0.1:51999/callback";
-const scope = "call";  // the oracle wants one; the gateway has none, and takes no notice
-const insecure = { [lib.allowInsecureRequests]: true };  // http, on loopback
+const scope = "call";  // oracle_server.mjs needs one; the gateway ignores it
+const insecure = { [lib.allowInsecureRequests]: true };  // HTTP, on loopback
 const metadata = {
   application_type: "native", client_name: "judge", redirect_uris: [redirectUri],
   token_endpoint_auth_method: "none", grant_types: ["authorization_code", "refresh_token"],
@@ -32,7 +32,7 @@ async function register(server) {
   return lib.processDynamicClientRegistrationResponse(answer);
 }
 
-/** What a browser does with a URL that leads back to the client, or to a page. */
+/** Follows a URL as a browser does, until it leads back to the client or to a page. */
 async function browse(url, person, decision = "approve") {
   const cookies = new Map();
   let next = url;
@@ -117,7 +117,7 @@ async function withBadgateway(server, client, { url, person }) {
            access: first.accessToken, refreshed: second.accessToken, afterwards };
 }
 
-/** One line for an answer, without what is of one server or one moment alone. */
+/** An answer in one line, without what differs between servers or moments. */
 async function outcome(response) {
   const type = response.headers.get("content-type") ?? "";
   const body = type.includes("json") ? await response.json() : {};
@@ -144,7 +144,7 @@ async function battery({ url, person }) {
   const authorize = async (changes, decision) => {
     const { page, back } = await browse(query(changes), person, decision);
     if (page) return `page ${page}`;
-    // An implicit answer stands in the fragment.
+    // An implicit answer is in the fragment.
     const answered = back.hash ? new URLSearchParams(back.hash.slice(1)) : back.searchParams;
     const { error, state, iss } = Object.fromEntries(answered);
     return [error ?? "code", state, iss === url ? "iss" : "another iss"].join(" ");
@@ -214,7 +214,7 @@ async function battery({ url, person }) {
   found["refresh, no such token"] = await outcome(await refresh("nothing"));
   found["refresh, no token"] = await outcome(await token({ grant_type: "refresh_token" }));
 
-  // Whether what holds no token may be stored is left open (RFC 7009 section 2.2).
+  // RFC 7009 section 2.2 leaves open whether an answer without a token may be stored.
   const unstored = (text) => text.replace(" no-store", "");
   const revoke = (fields) => form(server.revocation_endpoint,
                                   { client_id: client.client_id, ...fields });

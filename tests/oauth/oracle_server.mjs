@@ -1,6 +1,6 @@
-// A certified authorization server (npm oidc-provider) that is set up as the gateway's is: public
-// clients that register themselves, PKCE, resource indicators, refresh tokens that rotate. Whoever
-// comes is signed in as the same person, who says yes unless the client's state is "no".
+// A certified authorization server (npm oidc-provider) that is set up like the gateway's: public
+// clients that register themselves, PKCE, resource indicators, refresh tokens that rotate.
+// Everybody is signed in as the same person, who agrees unless the client's state is "no".
 // usage: oracle_server.mjs     first line: {"url": its issuer}
 import { createServer } from "node:http";
 import { errors, Provider } from "oidc-provider";

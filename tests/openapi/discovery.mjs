@@ -1,7 +1,8 @@
-// Judges the documents by which programs find a gateway: JSON Schemas by ajv, catalogs for agents
-// by the checks that Lighthouse runs (tests/browser has it).
-// Standard input: [{"name", "schema": PATH | "ard", "body": TEXT}]; standard output: one line of
-// JSON for each, with the errors and warnings.
+// Validates the documents by which programs find a gateway: against JSON Schemas with ajv, and
+// catalogs for agents with the checks that Lighthouse runs (installed in tests/browser). Standard
+// input: [{"name", "schema": PATH | "ard" | "2020-12", "body": TEXT}], where "2020-12" means that
+// the body must itself be a JSON Schema; standard output: one line of JSON for each, with the
+// errors and warnings.
 import { readFileSync } from "node:fs";
 import { text } from "node:stream/consumers";
 import Ajv2020 from "ajv/dist/2020.js";

@@ -34,7 +34,7 @@ for (const name of readdirSync(folder).filter((file) => file.startsWith("openapi
       check(`${name} example of ${of}`, validate, example);
     }
   }
-  // Examples of parameters against their own schemas.
+  // Checks the examples of parameters against the parameters' own schemas.
   for (const [path, item] of Object.entries(openapi.paths)) {
     for (const [method, operation] of Object.entries(item)) {
       for (const parameter of operation.parameters ?? []) {

@@ -1,10 +1,10 @@
-// Validates replies against the JSON Schemas that a catalog publishes with its operations.
-// Standard input: one line of JSON each, {"schema": NAME, "definition": SCHEMA} before its uses,
-// {"schema": NAME, "name", "body": VALUE} for each reply. Standard output: one line of JSON for
-// each reply that does not conform, and a last one {"checked": N}.
+// Validates replies against the JSON Schemas that a catalog publishes with its operations. Standard
+// input: one line of JSON each, {"schema": NAME, "definition": SCHEMA} before its uses, {"schema":
+// NAME, "name", "body": VALUE} for each reply. Standard output: one line of JSON for each reply
+// that does not conform, and a last one {"checked": N}.
 //
-// Members that a schema does not name are an error here, though callers must allow for them: the
-// schemas are to tell all that there is.
+// Members that a schema does not name are an error here, although callers must allow for them: the
+// schemas are meant to be complete.
 import { createInterface } from "node:readline";
 import Ajv2020 from "ajv/dist/2020.js";
 

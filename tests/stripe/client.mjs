@@ -1,5 +1,5 @@
-// Stripe's own client against the fake: node client.mjs URL KEY SECRET. A command a line, as JSON;
-// its answer is one line.
+// Stripe's own client against the fake: node client.mjs URL KEY SECRET. Each line is a command in
+// JSON and is answered with one line.
 import { createInterface } from "node:readline";
 import Stripe from "stripe";
 

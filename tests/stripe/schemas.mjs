@@ -1,4 +1,4 @@
-// Writes the JSON Schemas of types.ts to the file that is named: node schemas.mjs FILE.
+// Writes the JSON Schemas of types.ts to a file: node schemas.mjs FILE.
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import TJS from "typescript-json-schema";
@@ -21,9 +21,9 @@ const schema = TJS.generateSchema(program, "TurnpikeTypes", {
 });
 if (schema === null) throw new Error("the types of Stripe's client were not read");
 
-// An empty union takes nothing, which JSON Schema writes otherwise. Descriptions are for people.
-// Decimals are objects of the client, and strings on the wire. A union with "any other string" is
-// a string, whatever else it lists.
+// Repairs the generated schema. An empty union accepts nothing, which JSON Schema writes as "not".
+// Descriptions are dropped, because they are for people. Decimals (below) are objects of the client
+// but strings on the wire. A union with "any other string" is a string, whatever else it lists.
 function mend(node) {
   if (Array.isArray(node)) return node.map(mend);
   if (node === null || typeof node !== "object") return node;

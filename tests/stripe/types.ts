@@ -1,5 +1,5 @@
-// What the plugin sends and what the fake answers, by the types of Stripe's own client. Names that
-// are the test's alone: those of the client collide with others that the compiler knows.
+// What the plugin sends and what the fake answers, in the types of Stripe's own client. The name is
+// the test's own, because the client's names collide with others that the compiler knows.
 import Stripe from "stripe";
 
 export interface TurnpikeTypes {

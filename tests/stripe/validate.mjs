@@ -1,16 +1,17 @@
-// Holds a recording of requests and replies to the schemas: node validate.mjs SCHEMAS RECORDING.
-// Prints one JSON object: how many were held to which type, and what does not fit.
+// Checks a recording of requests and replies against the schemas: node validate.mjs SCHEMAS
+// RECORDING. Prints one JSON object: how many were checked against each type, and what does not
+// conform.
 import { readFileSync } from "node:fs";
 import Ajv from "ajv";
 
 const [schemas, recording] = process.argv.slice(2).map((file) =>
   JSON.parse(readFileSync(file, "utf8")));
 const options = { strict: false, allErrors: false, allowUnionTypes: true };
-// What a form sends is text; in JSON it has the type that it stands for.
+// A form sends only text; coercion gives a value the type that it stands for.
 const ajvs = { request: new Ajv({ ...options, coerceTypes: true }), reply: new Ajv(options) };
 const validators = new Map();
 
-// Of a union, the validator would not find out by itself.
+// Converts booleans in text, because the validator does not coerce them inside a union.
 function withTruths(value) {
   if (value === "true" || value === "false") return value === "true";
   if (Array.isArray(value)) return value.map(withTruths);
@@ -43,7 +44,7 @@ function hold(of, name, value, where) {
   }
 }
 
-// Everything with an id and a kind; lists hold such, and events hold one.
+// Checks every object of a known kind, also inside lists and events.
 function holdObjects(value, where) {
   if (Array.isArray(value)) for (const each of value) holdObjects(each, where);
   else if (value !== null && typeof value === "object") {

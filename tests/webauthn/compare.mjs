@@ -1,5 +1,5 @@
-// Has another relying party check the ceremonies of a file, and compares what it says with what our
-// checks said. usage: compare.mjs FILE
+// Lets another relying party check the ceremonies in a file, and compares its verdicts with ours.
+// usage: compare.mjs FILE
 import { readFileSync } from "node:fs";
 import { verifyAuthenticationResponse, verifyRegistrationResponse } from "@simplewebauthn/server";
 

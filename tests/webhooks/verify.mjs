@@ -1,5 +1,6 @@
-// The official client of Standard Webhooks: node verify.mjs. A command a line, as JSON, is answered
-// by one line: {"do":"verify","secret","headers","body"}, {"do":"sign","secret","id","at","body"}.
+// The official client of Standard Webhooks: node verify.mjs. Each line is a command in JSON and is
+// answered with one line: {"do":"verify","secret","headers","body"},
+// {"do":"sign","secret","id","at","body"}.
 import { createInterface } from "node:readline";
 import { Webhook } from "standardwebhooks";
 

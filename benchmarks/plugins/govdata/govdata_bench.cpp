@@ -1,6 +1,6 @@
-// How long each route takes on a store of 30,000 proposals in 30 DAOs, without the cache, and how
-// fast records are imported; and how long feeds and lookups take on 100,000 proposals with a
-// million votes and a million events. p50 and p99 of a route are printed as counters.
+// How long each route takes without the cache on a store of 30,000 proposals in 30 DAOs, how fast
+// records are imported, and how long feeds and lookups take on 100,000 proposals with a million
+// votes and a million events. A route's p50 and p99 are printed as counters.
 #include <benchmark/benchmark.h>
 #include <stdlib.h>
 #include <time.h>
@@ -24,7 +24,8 @@ constexpr int daos = 30;
 constexpr int proposals_per_dao = 1000;
 constexpr std::int64_t now_ms = 1'772'366'400'000;  // 2026-03-01T12:00:00Z
 
-// Every reading lies beyond what the cache keeps; few enough of them that the data stays current.
+// Each reading moves the clock beyond what the cache keeps. There are few enough readings that the
+// data stays current.
 constexpr int readings = 200;
 class SteppingClock final : public Clock {
  public:
@@ -35,7 +36,7 @@ class SteppingClock final : public Clock {
   mutable std::int64_t time_ms_ = govdata::now_ms;
 };
 
-// One DAO's proposals as the hub answers them: 2.7 kB of text each, spread over three years.
+// One DAO's proposals as the hub returns them: 2.7 kB of text each, spread over three years.
 std::string proposals_of(int dao) {
   const std::string space = "space-" + std::to_string(dao) + ".eth";
   std::string text = "{\"data\":{\"proposals\":[";
@@ -114,8 +115,8 @@ const LargeStore& large_store() {
   return store;
 }
 
-// Ten events for each of 100,000 proposals, one every 946 s for three years, and ten votes each;
-// written as they stand in the store, since an import of as much takes minutes.
+// Ten events for each of 100,000 proposals, one every 946 s for three years, and ten votes each.
+// They are written straight to the store, because importing as many would take minutes.
 constexpr const char* huge_data = R"(
 INSERT INTO dao(dao_id, name, first_seen_at, updated_at)
   SELECT 'dao-' || value, 'Dao ' || value, 0, 0 FROM generate(0, 99);
@@ -197,7 +198,7 @@ const HugeStore& huge_store() {
   return store;
 }
 
-// Of this thread: what a reading takes whatever else the machine does.
+// CPU time of this thread: what a reading takes, whatever else the machine does.
 double cpu_us() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -237,7 +238,7 @@ void BM_Route(benchmark::State& state, Operation operation, const char* query,
   time_route(state, large_store().path(), {operation, std::move(path_values), query, "r"});
 }
 
-// `days` until the clock's beginning, before `query`; 0: the query alone.
+// Puts a span of `days`, which ends where the clock begins, before `query`; 0 means no span.
 void BM_Huge(benchmark::State& state, Operation operation, std::int64_t days, const char* query,
              std::vector<std::string_view> path_values) {
   const std::string span = "start_ms=" + std::to_string(now_ms - days * ms_per_day) +

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""What govdata-import takes for 1,000,000 votes, and that its memory does not grow with the input.
+"""How long govdata-import takes for 1,000,000 votes, and that its memory does not grow with the
+input.
 
-Proposals and votes of a Snapshot space are written as the hub answers them, one record a line,
+Proposals and votes of a Snapshot space are written as the hub returns them, one record per line,
 2,000 votes on each proposal, and imported by the program that operators run. Printed are the
-seconds and the peak of memory for VOTES, for a second import of them, which must find nothing new,
-and for three times as many. The peak is that of the store's cache, 64 MiB, once that is full.
+seconds and the peak of memory for VOTES, for a second import of the same, which must find nothing
+new, and for three times as many. The peak is that of the store's cache, 64 MiB, once it is full.
 """
 
 import json
@@ -50,7 +51,7 @@ def write_votes(path, votes):
 
 
 def run(store, path):
-    """Seconds, peak of memory in MiB, and the summary."""
+    """Imports `path`. Returns the seconds, the peak of memory in MiB, and the summary."""
     begun = time.monotonic()
     with subprocess.Popen([GOVDATA_IMPORT, "snapshot-graphql", "--database", store, "--json", path],
                           stdout=subprocess.PIPE, text=True) as process:

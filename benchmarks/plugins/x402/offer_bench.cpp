@@ -1,6 +1,6 @@
 // What the service's own signatures cost, and what the cache of offers saves: a challenge that
-// finds its offer against one that signs it. One thread and two, which is what a cache with one
-// lock for all would fail.
+// finds its offer compared with one that signs it. With one thread and with two, because a cache
+// with one lock for everything would not scale.
 #include <benchmark/benchmark.h>
 
 #include <random>
@@ -66,7 +66,7 @@ void verify(benchmark::State& state) {
 }
 BENCHMARK(verify)->Arg(0)->Arg(1);
 
-// As `turnpike receipt verify` does it, document and all.
+// Verifies as `turnpike receipt verify` does, including the document.
 void verify_receipt(benchmark::State& state) {
   const PrivateKey key = key_of(state);
   const auto did = did_web("https://gateway.example");
@@ -82,7 +82,7 @@ BENCHMARK(verify_receipt)->Arg(0)->Arg(1);
 
 constexpr std::int64_t now_s = 1'795'300'000;
 
-// range(0): paths that take turns.
+// range(0): number of paths, used in turn.
 void cache_hit(benchmark::State& state) {
   static OfferCache cache(300, 16 << 20, 2);
   static const PrivateKey key = [] {
@@ -108,7 +108,7 @@ void cache_hit(benchmark::State& state) {
 }
 BENCHMARK(cache_hit)->Arg(1)->Arg(1000)->Threads(1)->Threads(2)->UseRealTime();
 
-// Every path is new: signature, insertion and eviction.
+// Every path is new, which costs a signature, an insertion and an eviction.
 void cache_miss(benchmark::State& state) {
   OfferCache cache(300, 1 << 20, 1);
   SeededRandom random;

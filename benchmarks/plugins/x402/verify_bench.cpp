@@ -1,7 +1,7 @@
 // What one paid call costs a loop thread before anybody is asked: decode, match, digest, recovery,
-// MAC, the whole; `allocs` each. The header is one as clients send it: it echoes a challenge with
-// two entries, a signed offer, its schema and our binding. Against the same header read by
-// nlohmann-json alone. Budget: all but the recovery in 15 us.
+// MAC, and all together, with `allocs` for each. The header is one that clients send: it echoes a
+// challenge with two entries, a signed offer, its schema and our binding. The baseline is the same
+// header read by nlohmann-json alone. Budget: everything but the recovery in 15 us.
 #include <benchmark/benchmark.h>
 
 #include <nlohmann/json.hpp>
@@ -60,10 +60,10 @@ const PaidCall& paid_call() {
   return call;
 }
 
-// Runs `step` in the loop of `state` and reports its allocations.
+// Runs `step` in the benchmark loop of `state` and reports its allocations.
 template <class Step>
 void measure(benchmark::State& state, Step step) {
-  step();  // each thread makes its hash objects once
+  step();  // makes the thread's hash objects
   const std::uint64_t before = allocations_so_far();
   for (auto _ : state) benchmark::DoNotOptimize(step());
   state.counters["allocs"] = benchmark::Counter(static_cast<double>(allocations_so_far() - before),
@@ -140,7 +140,7 @@ void BM_Recover(benchmark::State& state) {
 }
 BENCHMARK(BM_Recover);
 
-// As the lane does it, with the checks of the result that keep the figures honest.
+// Does all that the lane does, and checks the result so that the figures stay honest.
 void BM_Whole(benchmark::State& state) {
   const PaidCall& call = paid_call();
   bool is_recovered = true;

@@ -1,10 +1,10 @@
-// A certified OpenID provider (npm oidc-provider) on loopback, whose people agree to everything.
+// A certified OpenID provider (npm oidc-provider) on loopback, whose users agree to everything.
 // usage: provider.mjs
-// Prints {"event": "ready", "issuer"} at once. The first line on standard input is JSON:
-//   {"clients": [client metadata]}; every request before it waits.
-// PUT /account {"account": "ann"} says who signs in from then on; "nobody" does not agree. The name
-// says what the provider knows: "other..." is of another domain, the address of "unverified..." is
-// not verified. An end of standard input ends it.
+// It prints {"event": "ready", "issuer"} at once. The first line on standard input is JSON,
+// {"clients": [client metadata]}; all requests wait for it. PUT /account {"account": "ann"} sets
+// the account that signs in from then on; "nobody" declines. The account's name decides its claims:
+// "other..." has an address in another domain, and the address of "unverified..." is not verified.
+// The process ends when standard input ends.
 import {generateKeyPairSync} from "node:crypto";
 import {once} from "node:events";
 import {createServer} from "node:http";
@@ -48,7 +48,7 @@ const provider = new Provider(issuer, {
   jwks: {keys: signingKeys()},
   cookies: {keys: ["one that signs the cookies of a test"]},
   claims: {email: ["email", "email_verified"], profile: ["name"]},
-  conformIdTokenClaims: false,  // what the scopes ask for stands in the ID token, as with most
+  conformIdTokenClaims: false,  // as most providers do: the ID token has the scopes' claims
   enabledJWA: {idTokenSigningAlgValues: ["RS256", "PS256", "ES256"]},
   features: {devInteractions: {enabled: false}},
   findAccount: (_, id) => ({accountId: id, claims: () => claimsOf(id)}),

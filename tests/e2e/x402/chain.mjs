@@ -1,15 +1,16 @@
-// A local EVM chain behind Ethereum's JSON-RPC: every transaction is a block at once, and there
-// are blocks without any, time is real, state lives in memory. At genesis it holds what x402 needs:
-//   - the token (contracts/Token.sol) at the address and by the name of the chain's USDC, which the
-//     official client knows and pays without being told;
+// A local EVM chain behind Ethereum's JSON-RPC. Every transaction is mined at once in a block of
+// its own, and there are empty blocks, too. Time is real; state is in memory. The genesis state has
+// what x402 needs:
+//   - the token (contracts/Token.sol) at the address and with the name of the chain's USDC, which
+//     the official client knows and pays without being told;
 //   - Multicall3's tryAggregate at its usual address.
 // usage: chain.mjs [--chain-id=84532|8453]
-// Beside Ethereum's methods:
-//   test_fund [address, amount]   tokens from the treasury
-//   test_wallet [owner]           a contract wallet (contracts/Wallet.sol); its address
-//   test_send [{to, data}]        a transaction that nobody had to sign; its hash
-//   test_hold [on]                transactions stay pending while on; off mines them
-//   test_drop []                  forgets what is pending
+// Methods besides Ethereum's:
+//   test_fund [address, amount]   sends tokens from the treasury
+//   test_wallet [owner]           makes a contract wallet (contracts/Wallet.sol); its address
+//   test_send [{to, data}]        sends a transaction that needs no signature; its hash
+//   test_hold [on]                keeps transactions pending while on; off mines them
+//   test_drop []                  discards pending transactions
 //   test_fault [kind]             Ethereum's methods: "close", "error", "hang", "html"; null: none
 //   test_calls []                 how often each of Ethereum's methods was called
 import { createBlock } from "@ethereumjs/block";
@@ -31,7 +32,7 @@ const TOKENS = {
 };
 const MULTICALL = "0xcA11bde05977b3631167028862bE2a173976CA11";
 const TREASURY = "0x00000000000000000000000000000000000000a1";
-// The gas account of the facilitator: a key that is worth nothing anywhere else.
+// The gas account of the facilitator. Its key is worth nothing anywhere else.
 const FACILITATOR = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 const SUPPLY = 10n ** 18n;
 const GAS_LIMIT = 30_000_000n;
@@ -73,7 +74,7 @@ class Chain {
     return this.blocks.at(-1);
   }
 
-  /** The block that a transaction would run in now. */
+  /** The block in which a transaction would run now. */
   nextBlock() {
     const parent = this.blocks.at(-1);
     const now = BigInt(Math.floor(Date.now() / 1000));
@@ -94,7 +95,7 @@ class Chain {
     return block;
   }
 
-  /** As chains do, it makes blocks although nothing happens. */
+  /** Adds an empty block if the newest one is old, as real chains do. */
   newest() {
     const age = Date.now() / 1000 - Number(this.head().header.timestamp);
     if (age > IDLE_SECONDS) this.addBlock([], 0n);
@@ -114,7 +115,7 @@ class Chain {
     await this.vm.stateManager.putCode(to, result.returnValue);
   }
 
-  /** The result of a call on the current state, which stays as it is unless `keep`. */
+  /** The result of a call on the current state, which changes only if `keep`. */
   async call({ from, to, data, input, value, gas }, keep = false) {
     const journal = this.vm.evm.journal;
     await journal.checkpoint();
@@ -185,7 +186,7 @@ class Chain {
     return hash;
   }
 
-  /** What a treasury call did, as a transaction of a block of its own. */
+  /** Records a call by the treasury as a transaction in a block of its own. */
   async send({ to, data }) {
     const { execResult } = await this.call({ to, data }, true);
     const block = this.addBlock([], execResult.executionGasUsed);
@@ -265,7 +266,7 @@ const ethereum = {
     bigIntToHex(await chain.nonceOf(createAddressFromString(address), tag)),
   eth_call: async (chain, call) =>
     bytesToHex((await chain.call(call)).execResult.returnValue),
-  // Generous: what a transfer costs is not what is tested.
+  // Generous, because the cost of a transfer is not tested.
   eth_estimateGas: async (chain, call) =>
     bigIntToHex(100_000n + 2n * (await chain.call(call)).execResult.executionGasUsed),
   eth_sendRawTransaction: (chain, raw) => chain.accept(raw),
@@ -306,7 +307,7 @@ const given = argumentsOf({ "chain-id": "84532" });
 const chain = await Chain.make(Number(given["chain-id"]));
 const calls = new Counters();
 let fault = null;
-let turn = Promise.resolve(); // one request at a time: the state has one journal
+let turn = Promise.resolve(); // one request at a time, because the state has one journal
 
 async function run({ id, method, params = [] }) {
   try {

@@ -1,5 +1,5 @@
-// The contracts of the test chain, compiled from contracts/*.sol: {Name: {abi, bytecode}}. The
-// token signs by the name that it has on the chain.
+// Compiles the contracts of the test chain from contracts/*.sol: {Name: {abi, bytecode}}. The
+// token's name is part of what it signs, so it is set to the name on the chain.
 import { readFileSync, readdirSync } from "node:fs";
 import solc from "solc";
 

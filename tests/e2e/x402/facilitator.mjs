@@ -1,27 +1,27 @@
-// A facilitator made of the official SDK, on the local chain, with faults to order.
+// A facilitator made of the official SDK, on the local chain, with faults that a test can set.
 // usage: facilitator.mjs --rpc=URL --chain-id=N
 //   POST /verify, POST /settle, GET /supported   the protocol
 //   PUT /fault    {"endpoint": "settle", "kind": "lost", "times": 1, "delay_ms": 0}; null: none
-//   PUT /release  lets go of what hangs
+//   PUT /release  lets calls that hang continue
 //   GET /calls    {"verify": N, "settle": N, "supported": N, "broadcast": N}
-//   GET /reached?name=settle&count=N   answers as soon as that many have come
+//   GET /reached?name=settle&count=N   answers as soon as there were that many calls
 //
-// Faults. Of any endpoint:
-//   close          the connection ends before anything was done
-//   hang           nothing is done until /release, and then everything
+// Faults of any endpoint:
+//   close          the connection ends before anything is done
+//   hang           nothing is done until /release; then the call is handled
 //   html           200 with a page
 //   error          500 in plain text
-//   untyped        200 with JSON that is not the protocol's
+//   untyped        200 with JSON that does not follow the protocol
 //   refuse         the protocol's own refusal, in a 200
 //   refuse_400     the same in a 400
-// Of settle alone, all after the transaction was broadcast:
+// Faults of settle, all after the transaction was broadcast:
 //   lost           the connection ends without an answer
 //   hang_settled   no answer until /release
 //   pending        the wait for the receipt fails: the SDK answers settlement_pending and the hash
 //   no_transaction success with an empty hash
 //   other_network  success on another network
 //   disown         the protocol's own refusal, with an empty hash
-// Of supported alone:
+// Faults of supported:
 //   none           no kinds
 import { x402Facilitator } from "@x402/core/facilitator";
 import { toFacilitatorEvmSigner } from "@x402/evm";
@@ -32,7 +32,7 @@ import {
   answer, argumentsOf, bodyOf, Counters, endWithStarter, listen, ready,
 } from "./loopback.mjs";
 
-// The chain knows its account (chain.mjs).
+// The chain funds this key's account (chain.mjs).
 const KEY = "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d";
 
 const given = argumentsOf({ rpc: "", "chain-id": "84532" });
@@ -79,7 +79,7 @@ const refusals = {
   supported: { kinds: [], extensions: [], signers: {} },
 };
 
-/** The fault that this call meets, if any: one with `times` is met that often. */
+/** The fault of this call, if any. A fault with `times` occurs that often. */
 function faultOf(endpoint) {
   const fault = faults[endpoint];
   if (!fault) return {};
@@ -89,7 +89,7 @@ function faultOf(endpoint) {
 
 const released = () => new Promise((resolve) => releases.push(resolve));
 
-// One gas account: parallel transactions would mix up its nonces.
+// There is one gas account, so parallel transactions would mix up its nonces.
 let settling = Promise.resolve();
 
 function settle(payload, requirements, kind) {
@@ -115,7 +115,8 @@ async function work(endpoint, request, kind) {
 
 async function protocol(endpoint, request, response) {
   const { kind = null, delay_ms: delay = 0 } = faultOf(endpoint);
-  // Before anybody can know of this call: a release may come before it gets to where it hangs.
+  // Registered before anybody can know of this call, because a release may come before the call
+  // hangs.
   const release = kind?.startsWith("hang") ? released() : null;
   calls.add(endpoint);
   if (delay > 0) await new Promise((resolve) => setTimeout(resolve, delay));
@@ -159,7 +160,7 @@ const url = await listen(async (request, response) => {
     await (endpoint ? protocol(endpoint, request, response)
       : control(pathname, searchParams, request, response));
   } catch (error) {
-    // What the SDK throws are requests that it does not understand.
+    // The SDK throws on requests that it does not understand.
     answer(response, 400, { error: error.message });
   }
 });

@@ -1,9 +1,9 @@
-// What every part here has in common: an HTTP server on a free loopback port, one JSON line when it
-// is ready, and an end when its starter's end of standard input closes, however that came.
+// Shared by all parts here: an HTTP server on a free loopback port, one JSON line when it is ready,
+// and an exit when standard input closes, however the starter ended.
 import { webcrypto } from "node:crypto";
 import { createServer } from "node:http";
 
-globalThis.crypto ??= webcrypto; // Debian 12's Node has it, but not there, where the SDK looks
+globalThis.crypto ??= webcrypto; // Debian 12's Node lacks this global, which the SDK uses
 
 export function argumentsOf(defaults) {
   const given = { ...defaults };
@@ -19,7 +19,7 @@ export function endWithStarter() {
   process.stdin.on("end", () => process.exit(0)).resume();
 }
 
-/** The URL under which `handle(request, response)` (or an Express application) is served. */
+/** Serves `handle(request, response)` (or an Express application) and returns the URL. */
 export function listen(handle) {
   const server = createServer(handle);
   server.keepAliveTimeout = 600_000;
@@ -48,7 +48,7 @@ export function answer(response, status, value, contentType = "application/json"
   response.end(text);
 }
 
-/** Counts, and lets others wait for a count: nobody polls. */
+/** Counts, and lets others wait for a count without polling. */
 export class Counters {
   counts = {};
   waiting = [];

@@ -1,6 +1,6 @@
-// The official client, with one account, commanded by JSON lines: one command in, one answer out.
+// The official client with one account, driven by JSON lines: one command in, one reply out.
 // usage: payer.mjs --key=0x... [--wallet=0x...] [--most=$5]
-// The wallet is a contract, and the key its owner's; `most` is what one payment may be.
+// The wallet is a contract whose owner has the key; `most` is the limit for one payment.
 //
 //   {"do": "fetch", "url", "method", "headers", "body"}    as @x402/fetch does: pays if it is asked
 //   {"do": "fetch_without_echo", ...}                      as @faremeter/fetch: sends no extensions
@@ -46,7 +46,7 @@ const client = new x402Client().register("eip155:*", new ExactEvmScheme(signer))
 if (given.most) client.setSpendControls({ maxAmountPerPayment: given.most });
 const http = new x402HTTPClient(client);
 
-// A signature as bytes is what accounts and contract wallets have in common.
+// Both accounts and contract wallets can pass a signature as bytes.
 const token = parseAbi([
   "function transferWithAuthorization(address from, address to, uint256 value, " +
     "uint256 validAfter, uint256 validBefore, bytes32 nonce, bytes signature)",
@@ -80,7 +80,7 @@ function requestOf({ method = "GET", headers = {}, body }, payment) {
 const transferType = "TransferWithAuthorization(address from,address to,uint256 value," +
   "uint256 validAfter,uint256 validBefore,bytes32 nonce)";
 
-/** As the client signs one, but for its nonce; what all have in common is hashed once. */
+/** Signs as the client does, with a fresh nonce for each; the common part is hashed once. */
 async function signMany({ challenge, count, file }) {
   const model = await client.createPaymentPayload(decodePaymentRequiredHeader(challenge));
   const { accepted } = model;
@@ -143,7 +143,7 @@ async function calldata({ payment, of }) {
   });
 }
 
-/** Another maker's client, which sends no extensions. */
+/** A client by another vendor, which sends no extensions. */
 async function fetchWithoutEcho(command) {
   const { wrap } = await import("@faremeter/fetch");
   const { createPaymentHandler } = await import("@faremeter/payment-evm/exact");

@@ -1,10 +1,10 @@
-// The official Express middleware as a seller: it proves the other parts, and it is what the
-// gateway is measured against. Offers and receipts are signed with ES256K; did.json is beside them.
+// The official Express middleware as a seller. It checks the other parts, and benchmarks compare
+// the gateway with it. Offers and receipts are signed with ES256K; did.json is served beside them.
 // usage: seller.mjs --facilitator=URL --pay-to=0x... [--price=1000] [--processes=1]
 //   GET /paid, /other   200 and a fixed body of 1 kB, for the price
 //   GET /upfront        the same, settled first
 //   GET /fails          500 from the handler
-//   GET /served         how often a handler ran (of one process), free
+//   GET /served         how often a handler of one process ran, free
 import cluster from "node:cluster";
 import { createPrivateKey, createPublicKey, generateKeyPairSync, sign } from "node:crypto";
 import { HTTPFacilitatorClient } from "@x402/core/server";
@@ -100,7 +100,7 @@ if (cluster.isWorker) {
 } else if (given.processes === "1") {
   ready({ url: await sell(createPrivateKey(newKey())) });
 } else {
-  // They share one port, which the first of them is given.
+  // The processes share the port that the first of them was given.
   const SELLER_KEY = newKey();
   const urls = await Promise.all(Array.from({ length: Number(given.processes) }, () =>
     new Promise((resolve) => cluster.fork({ SELLER_KEY }).once("message", resolve))));
