@@ -143,27 +143,33 @@ Result<Payment> Purchases::look_up(std::string_view purchase_id, Call& call) {
 }
 
 Done Purchases::cancel(std::string_view purchase_id, Call& call) {
-  const auto known = find(purchase_id, call);
-  if (!known.ok()) return known.error();
-  if (!*known) return no_order(purchase_id);
-  PurchaseRecord next = (*known)->record;
-  if (next.is_cancelled) return Unit{};
-  next.is_cancelled = true;
   const std::string key = keys::purchase(purchase_id);
   const std::string unpaid = keys::payment_of_purchase(purchase_id);
-  const std::string text = to_json(next);
-  const StoreCheck checks[] = {{key, (*known)->version}, {unpaid, 0}};
-  const StoreWrite writes[] = {{key, text}};
-  switch (store_.apply(checks, writes, call).outcome) {
-    case StoreOutcome::applied:
-    case StoreOutcome::conflict:  // a payment or another step came first, as look_up() shows
-      return Unit{};
-    case StoreOutcome::unavailable:
-      return store_away(false);
-    case StoreOutcome::unknown:
-      break;
+  for (int attempt = 0; attempt < attempts_max; ++attempt) {
+    const auto known = find(purchase_id, call);
+    if (!known.ok()) return known.error();
+    if (!*known) return no_order(purchase_id);
+    PurchaseRecord next = (*known)->record;
+    if (next.is_cancelled) return Unit{};
+    const auto payment = payment_of(purchase_id, call);
+    if (!payment.ok()) return payment.error();
+    if (*payment) return Unit{};  // too late: a payment is bound, which look_up() reports
+    next.is_cancelled = true;
+    const std::string text = to_json(next);
+    const StoreCheck checks[] = {{key, (*known)->version}, {unpaid, 0}};
+    const StoreWrite writes[] = {{key, text}};
+    switch (store_.apply(checks, writes, call).outcome) {
+      case StoreOutcome::applied:
+        return Unit{};
+      case StoreOutcome::conflict:
+        break;  // with another step of the order, or with a payment
+      case StoreOutcome::unavailable:
+        return store_away(false);
+      case StoreOutcome::unknown:
+        return store_away(true);
+    }
   }
-  return store_away(true);
+  return store_away(false);
 }
 
 Result<Refunded> Purchases::owe(std::string_view payment_key, Price price,

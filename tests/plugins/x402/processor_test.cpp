@@ -20,6 +20,7 @@
 #include "x402/offers/keys.h"
 #include "x402/policy.h"
 #include "x402/protocol/encoding.h"
+#include "x402/purchases.h"
 
 namespace turnpike::x402 {
 namespace {
@@ -626,6 +627,44 @@ TEST_F(ProcessorTest, ACancelledPurchaseIsNotPaidFor) {
   EXPECT_EQ(told(payment('1', "pur_2"), "pur_2"), "200");
   ASSERT_TRUE(life_->bound->cancel("pur_2", call).ok());
   EXPECT_EQ(look("pur_2").progress, Progress::paid) << "too late";
+}
+
+// A store in which somebody else is first, once.
+class RacedStore final : public Store {
+ public:
+  explicit RacedStore(Store& store) : store_(store) {}
+  StoreApplied apply(std::span<const StoreCheck> checks, std::span<const StoreWrite> writes,
+                     Call& call) noexcept override {
+    if (const auto first = std::exchange(first_, nullptr)) first();
+    return store_.apply(checks, writes, call);
+  }
+  Result<std::optional<StoreRecord>> get(std::string_view key, Call& call) noexcept override {
+    return store_.get(key, call);
+  }
+  Result<std::vector<StoreRecord>> scan(std::string_view prefix, std::string_view after,
+                                        std::uint32_t limit, Call& call) noexcept override {
+    return store_.scan(prefix, after, limit, call);
+  }
+  [[nodiscard]] std::int64_t now_ms() const noexcept override { return store_.now_ms(); }
+
+  std::function<void()> first_;
+
+ private:
+  Store& store_;
+};
+
+TEST_F(ProcessorTest, ACancellationThatMeetsAnotherStepOfTheOrderIsStillDone) {
+  start();
+  ASSERT_TRUE(begin().ok());
+  const std::string sent = payment('1');
+  ScriptedCall call(host_.scripted_clock, 10'000);
+  RacedStore store(host_.store());
+  Purchases raced(store);
+  store.first_ = [&] { ASSERT_TRUE(begin("pur_1", 2'000, "pur_1.again").ok()); };
+  ASSERT_TRUE(raced.cancel("pur_1", call).ok());
+  EXPECT_EQ(look().progress, Progress::cancelled);
+  EXPECT_EQ(told(sent), "410 x402.purchase_over");
+  EXPECT_EQ(settlements_, 0);
 }
 
 // ---- settlements that go wrong ------------------------------------------------------------------
