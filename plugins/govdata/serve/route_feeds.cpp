@@ -196,7 +196,8 @@ Json run_signals(RouteContext& context) {
   for (const Signal& signal : signals) {
     if (list.size() >= limit) break;
     const auto event = read_feed_event(context.database, signal.row.id);
-    if (!event || !list.add(signal_item(context, *event))) continue;
+    if (!event) continue;
+    if (!list.add(signal_item(context, *event))) break;  // the next one has a lower priority
     const std::int64_t time_ms = signal.row.time(request.by_discovery);
     oldest = std::min(oldest.value_or(time_ms), time_ms);
     newest = std::max(newest.value_or(time_ms), time_ms);
