@@ -634,7 +634,8 @@ Result<Unit, std::string> Gateway::make_hosts() {
                                             parts_->urls},
                         *std::move(site));
   open_public_pages();
-  parts_->access_log = hosts::make_access_log(*parts_->log, *parts_->metrics);
+  parts_->access_log = hosts::make_access_log(*parts_->log, *parts_->metrics,
+                                               hosts::ClientAddress(config_.trusted_proxies));
   parts_->discovery.emplace(discovery_settings());
   parts_->discovery_rooms.emplace(*parts_->backend, *parts_->discovery, parts_->runtime->pool());
   const hosts::BuildInfo build = build_info(config_);

@@ -5,6 +5,7 @@
 #include <deque>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace turnpike::hosts {
@@ -18,8 +19,11 @@ const std::vector<double> second_bounds = {0.0005, 0.001, 0.0025, 0.005, 0.01, 0
 
 class LoggedAccess final : public AccessLog {
  public:
-  LoggedAccess(base::Log& log, base::Metrics& metrics)
-      : log_(log), metrics_(metrics), none_(LoggedAccess::endpoint("none")) {
+  LoggedAccess(base::Log& log, base::Metrics& metrics, ClientAddress clients)
+      : log_(log),
+        metrics_(metrics),
+        clients_(std::move(clients)),
+        none_(LoggedAccess::endpoint("none")) {
     for (const base::ErrorInfo& info : base::all_errors()) {
       errors_[static_cast<std::size_t>(info.code)] = &metrics.counter(
           "turnpike_errors_total", "Errors answered, by code.", {{"code", std::string(info.name)}});
@@ -43,12 +47,17 @@ class LoggedAccess final : public AccessLog {
     return made;
   }
 
+  [[nodiscard]] std::string client_of(std::string_view peer, Headers headers) const override {
+    return clients_.behind_proxy(peer, headers);
+  }
+
   void write(const AccessRecord& record) noexcept override {
     count(record);
     log_.write(Severity::info, "access",
                {{"request_id", record.request_id},
                 {"client_request_id", record.client_request_id},
                 {"peer", record.peer},
+                {"client", record.client},
                 {"method", record.method},
                 {"path", record.path},
                 {"rpc", record.rpc},
@@ -121,6 +130,7 @@ class LoggedAccess final : public AccessLog {
 
   base::Log& log_;
   base::Metrics& metrics_;
+  const ClientAddress clients_;
   std::mutex mutex_;
   std::deque<Endpoint> endpoints_;  // elements never move
   const Endpoint& none_;
@@ -133,8 +143,9 @@ class LoggedAccess final : public AccessLog {
 
 }  // namespace
 
-std::unique_ptr<AccessLog> make_access_log(base::Log& log, base::Metrics& metrics) {
-  return std::make_unique<LoggedAccess>(log, metrics);
+std::unique_ptr<AccessLog> make_access_log(base::Log& log, base::Metrics& metrics,
+                                           ClientAddress clients) {
+  return std::make_unique<LoggedAccess>(log, metrics, std::move(clients));
 }
 
 }  // namespace turnpike::hosts

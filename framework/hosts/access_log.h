@@ -7,11 +7,13 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "base/error.h"
 #include "base/log.h"
 #include "base/metrics.h"
+#include "hosts/client_address.h"
 #include "hosts/endpoint.h"
 
 namespace turnpike::hosts {
@@ -20,6 +22,7 @@ struct AccessRecord {
   std::string_view request_id;
   std::string_view client_request_id;  // empty: none
   std::string_view peer;
+  std::string_view client;  // as trusted proxies tell it; empty: it is the peer
   std::string_view method;
   std::string_view path;               // raw, without query; cut to path_bytes_shown
   const Endpoint* endpoint = nullptr;  // null: no route has this path
@@ -51,12 +54,17 @@ class AccessLog {
   // Returns the counters of this name, always the same object for a name. Takes a lock: hosts call
   // it when they are constructed.
   virtual const Endpoint& endpoint(std::string_view name) = 0;
+  // The client's address, if the peer is a trusted proxy; else empty.
+  [[nodiscard]] virtual std::string client_of(std::string_view /*peer*/, Headers) const {
+    return {};
+  }
   virtual void write(const AccessRecord& record) noexcept = 0;
 };
 
-// Writes `access` lines and the metrics turnpike_http_requests_total {endpoint, status} by status
+// `clients` says which proxies are trusted. Writes `access` lines and the metrics turnpike_http_requests_total {endpoint, status} by status
 // class and turnpike_errors_total {code}; for calls also durations, Credits and
 // turnpike_lane_calls_total {lane, outcome}, the calls of each lane. Log and metrics outlive it.
-std::unique_ptr<AccessLog> make_access_log(base::Log& log, base::Metrics& metrics);
+std::unique_ptr<AccessLog> make_access_log(base::Log& log, base::Metrics& metrics,
+                                           ClientAddress clients = ClientAddress({}));
 
 }  // namespace turnpike::hosts

@@ -89,9 +89,14 @@ bool AddressRange::has(std::string_view address) const noexcept {
 }
 
 std::string ClientAddress::of(std::string_view peer, Headers headers) const {
-  if (!is_proxy(peer)) return std::string(peer);
+  std::string client = behind_proxy(peer, headers);
+  return client.empty() ? std::string(without_port(peer)) : client;
+}
+
+std::string ClientAddress::behind_proxy(std::string_view peer, Headers headers) const {
+  if (proxies_.empty() || !is_proxy(without_port(peer))) return {};
   const std::vector<std::string_view> elements = forwarded_for(headers);
-  std::string_view last = peer;
+  std::string_view last = without_port(peer);
   for (auto element = elements.rbegin(); element != elements.rend(); ++element) {
     if (!AddressRange::read(*element) || element->find('/') != element->npos) break;
     last = *element;

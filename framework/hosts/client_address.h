@@ -37,8 +37,10 @@ class ClientAddress {
  public:
   explicit ClientAddress(std::vector<AddressRange> proxies) : proxies_(std::move(proxies)) {}
 
-  // `peer`: the address at the other end of the connection, without a port.
+  // `peer`: the address at the other end of the connection, with its port or without.
   [[nodiscard]] std::string of(std::string_view peer, Headers headers) const;
+  // Empty: the peer is no trusted proxy, and so the client itself.
+  [[nodiscard]] std::string behind_proxy(std::string_view peer, Headers headers) const;
 
  private:
   [[nodiscard]] bool is_proxy(std::string_view address) const noexcept;

@@ -244,9 +244,12 @@ void Turn::fail(std::string_view why) noexcept {
 
 void Turn::log(AccessLog& access_log, std::int64_t ended_ns) {
   record.peer = request.peer_address();
+  const std::string client = access_log.client_of(record.peer, request.headers());
+  record.client = client;
   record.reply_bytes = responder.body_bytes_sent();
   record.total_us = static_cast<std::uint32_t>((ended_ns - started_ns_) / 1000);
   access_log.write(record);
+  record.client = {};
 }
 
 }  // namespace turnpike::hosts

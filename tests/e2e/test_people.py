@@ -364,7 +364,7 @@ class People(unittest.TestCase):
 
     def test_failed_tries_of_a_source_are_throttled(self):  # S15
         gateway = Gateway(registry=self.gateway.registry,
-                          settings=["hosts.trusted_proxies=127.0.0.1"]).start()
+                          settings=["hosts.trusted_proxies=127.0.0.1", "log.level=info"]).start()
         self.addCleanup(gateway.close)
 
         def fail_from(address):
@@ -382,6 +382,9 @@ class People(unittest.TestCase):
         self.assertLess(len(events), 12, "of a flood its size is kept, and no line for each")
         self.assertIn("auth.link_ended, failure 16 within 1 min",
                       {event["detail"] for event in events})
+        gateway.stop()
+        lines = [json.loads(line) for line in gateway.log_text().splitlines() if '"access"' in line]
+        self.assertLessEqual({"192.0.2.1", "192.0.2.2"}, {line["client"] for line in lines})
 
     def test_passkeys_are_not_lost_by_a_new_name_of_the_host(self):
         gateway = Gateway(registry=self.gateway.registry).start()

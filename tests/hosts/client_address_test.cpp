@@ -18,6 +18,20 @@ std::string from(const ClientAddress& clients, std::string_view peer,
   return clients.of(peer, fields);
 }
 
+TEST(ClientAddressTest, PortsAndBracketsOfThePeerAreLeftOut) {
+  const ClientAddress clients = behind({"127.0.0.1", "::1"});
+  EXPECT_EQ(from(clients, "127.0.0.1:5050", {"203.0.113.9"}), "203.0.113.9");
+  EXPECT_EQ(from(clients, "[::1]:5050", {"2001:db8::9"}), "2001:db8::9");
+  EXPECT_EQ(from(clients, "[2001:db8::1]:5050", {"203.0.113.9"}), "2001:db8::1");
+}
+
+TEST(ClientAddressTest, BehindAProxyIsNobodyWhoIsNotSentByOne) {
+  const HeaderField told[] = {{"X-Forwarded-For", "203.0.113.9"}};
+  EXPECT_EQ(behind({"127.0.0.1"}).behind_proxy("127.0.0.1:5050", told), "203.0.113.9");
+  EXPECT_EQ(behind({"127.0.0.1"}).behind_proxy("192.0.2.1:5050", told), "");
+  EXPECT_EQ(behind({}).behind_proxy("127.0.0.1:5050", told), "");
+}
+
 TEST(AddressRangeTest, HasTheAddressesOfItsPrefix) {
   const struct {
     const char* range;

@@ -2,7 +2,6 @@
 
 #include <sys/resource.h>
 
-#include "hosts/origins.h"
 #include "identity/token.h"
 
 namespace turnpike::hosts::account {
@@ -54,10 +53,8 @@ Result<Caller, base::Error> PooledPeople::authenticate(std::string_view token,
 
 identity::Actor actor_of(Turn& turn, const Caller& caller, const ClientAddress& clients) {
   const Headers headers = turn.request.headers();
-  std::string_view peer = split_authority(turn.request.peer_address()).host;
-  if (peer.starts_with('[')) peer = peer.substr(1, peer.size() - 2);
   identity::Actor actor;
-  actor.address = clients.of(peer, headers);
+  actor.address = clients.of(turn.request.peer_address(), headers);
   actor.user_agent = user_agent_of(headers);
   actor.request_id = turn.request_id();
   if (caller == nullptr) return actor;
