@@ -1,5 +1,5 @@
-// Blobs of a made-up chain, with the hashes that other implementations give them: one runtime,
-// its successor plain and compressed, and what is wrong in one way each.
+// Blobs of an invented chain with hashes that other implementations computed: one runtime, its
+// successor plain and compressed, and variants that are each invalid in one way. Any Thread.
 #pragma once
 
 #include <algorithm>
@@ -57,7 +57,7 @@ inline Bytes s4() {
   blob[7] = 0x07;
   return blob;
 }
-// Another name for the runtime.
+// Renames the runtime.
 inline Bytes renamed() {
   Bytes blob = s2();
   const std::string_view name = "examplechain";
