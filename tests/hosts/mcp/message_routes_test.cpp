@@ -292,7 +292,7 @@ TEST_F(MessageRoutesTest, ARefusalNamesTheIdThatCouldBeRead) {
   EXPECT_FALSE(post(R"({"jsonrpc":"2.0","id":null,"method":"ping"})").json.contains("id"));
 }
 
-// Unlike the API host, this host does not read the header.
+// Here the key is an argument of the call, so the header is ignored, even a malformed one.
 TEST_F(MessageRoutesTest, AnIdempotencyKeyInAHeaderIsNotRead) {
   for (const char* key : {"", "k", "two words"}) {
     EXPECT_EQ(legacy("ping", Json::object(), {std::string("Idempotency-Key: ") + key}).http.status,

@@ -1,5 +1,5 @@
-// The parts of the lane: stored records, terms, challenges, callers' own ids, sums, and a lane
-// without settings.
+// The parts of the lane (stored records, terms, challenges, callers' own ids, sums), and calls of a
+// bound lane on one node.
 #include "x402/lane.h"
 
 #include <gmock/gmock.h>
