@@ -65,7 +65,7 @@ TEST(Decimal, ReadsWordsOf256Bits) {
 TEST(Sha256, KnowsTheVectorsOfTheStandard) {
   EXPECT_EQ(sha256_hex(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   EXPECT_EQ(sha256_hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-  // Lengths around the padding of a block, compared with feeding byte by byte.
+  // Lengths around the block's padding, against parts fed byte by byte.
   for (std::size_t length : {55u, 56u, 63u, 64u, 65u, 119u, 120u, 1000u}) {
     const std::string text(length, 'x');
     Sha256 parts;

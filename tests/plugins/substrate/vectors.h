@@ -57,7 +57,7 @@ inline Bytes s4() {
   blob[7] = 0x07;
   return blob;
 }
-// Renames the runtime.
+// Another name for the runtime.
 inline Bytes renamed() {
   Bytes blob = s2();
   const std::string_view name = "examplechain";
