@@ -20,7 +20,7 @@ class ConfigTest : public testing::Test {
   [[nodiscard]] std::string path() const { return std::string(directory_) + "/turnpike.yaml"; }
   void write(const std::string& text) const { std::ofstream(path()) << text; }
 
-  // The texts of the problems that reading `text` gives.
+  // The texts of the problems in `text`.
   [[nodiscard]] std::vector<std::string> problems_of(const std::string& text) const {
     write(text);
     const auto config = read_config(path(), {});
@@ -277,7 +277,7 @@ TEST_F(ConfigTest, TheMcpHostRefusesWhatItCouldNotServe) {
                   .empty());
 }
 
-// Payments were offered for http://0.0.0.0.
+// Regression: payments were offered for http://0.0.0.0.
 TEST_F(ConfigTest, AnApiForOthersNeedsTheUrlThatTheyUse) {
   const std::string everywhere = "hosts: {api: {listen: \"0.0.0.0:8402\"}}\n";
   EXPECT_TRUE(problems_of(everywhere).empty());
@@ -332,7 +332,7 @@ TEST_F(ConfigTest, ADirectoryIsNoFile) {
             std::string(directory_) + ": cannot be read; name another with --config");
 }
 
-// Each of these would otherwise show at the start, or never.
+// Otherwise each of these would fail only at the start, or not at all.
 TEST_F(ConfigTest, ValuesThatCannotWorkAreRefusedWithTheirPlace) {
   const std::pair<const char*, const char*> wrong[] = {
       {"hosts: {api: {listen: 127.0.0.1}}", ":1:23: hosts.api.listen: expected an address"},
@@ -375,7 +375,7 @@ TEST_F(ConfigTest, ProblemsWithSettingsSayThatTheyAreInSettings) {
   }
 }
 
-// A list of pins that cannot be read must not mean that nothing is pinned.
+// A list of pins that cannot be read must not disable pinning.
 TEST_F(ConfigTest, PinsAreDigestsOfFilesOrRefused) {
   const std::string digest(64, 'A');
   for (const std::string& wrong :
@@ -417,7 +417,7 @@ TEST_F(ConfigTest, UrlsWithPasswordsMayBeSecrets) {
   EXPECT_EQ(config->postgres_url, "postgresql://u:pw@h/d");
 }
 
-// A start would fail at the second of them, with the system's words alone.
+// Otherwise a start would fail at the second host with only the system's message.
 TEST_F(ConfigTest, EachHostHasAPortOfItsOwn) {
   const auto with = [&](const std::string& api, const std::string& mcp) {
     return problems_of("hosts:\n  api: {listen: \"" + api + "\"}\n  mcp: {listen: \"" + mcp +
@@ -437,7 +437,7 @@ TEST_F(ConfigTest, EachHostHasAPortOfItsOwn) {
         std::pair("127.0.0.1:9000", "127.0.0.2:9000")}) {
     EXPECT_TRUE(with(api, mcp).empty()) << api << " " << mcp;
   }
-  // The operator's, by default.
+  // The default port of the operator host.
   EXPECT_EQ(problems_of("hosts: {api: {listen: \"127.0.0.1:8405\"}}").size(), 1u);
   EXPECT_TRUE(problems_of("hosts: {api: {listen: \"\"}, mcp: {listen: \"\"}}").empty());
 }

@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-// Rows of fields, read as RFC 4180 says.
+// Parses CSV as RFC 4180 defines it.
 std::vector<std::vector<std::string>> read_csv(const std::string& text) {
   std::vector<std::vector<std::string>> rows(1);
   std::string field;
@@ -52,7 +52,7 @@ class ExportTest : public testing::TestWithParam<storage::Engine> {
     ASSERT_TRUE(node_->ledger().start().ok());
     stream_ = *node_->ledger().open_stream();
     leases_ = node_->ledger().open_leases();
-    charge(accounts_[0], 1'203, "mine");  // more than a page
+    charge(accounts_[0], 1'203, "mine");  // more than one page
     store_->clock.move_ms(1'000);
     charge(accounts_[1], 2, "a \"b\", c\r\nd");
   }
@@ -85,7 +85,7 @@ class ExportTest : public testing::TestWithParam<storage::Engine> {
     ASSERT_TRUE(stream_->settle(++number_, entries)->committed());
   }
 
-  // The rows; leaves their totals in totals_.
+  // Returns the written rows and stores their totals in totals_.
   std::string written(ExportRequest request) {
     std::ostringstream out;
     const auto done = write_export(*node_, request, out);
@@ -111,14 +111,14 @@ class ExportTest : public testing::TestWithParam<storage::Engine> {
   std::unique_ptr<ledger::SettlementStream> stream_;
   std::unique_ptr<ledger::LeaseStore> leases_;
   std::int64_t number_ = 0;
-  json totals_;  // of what was written last
+  json totals_;  // of the last export
 };
 INSTANTIATE_TEST_SUITE_P(Engines, ExportTest, testing::ValuesIn(support::engines),
                          [](const auto& each) { return support::name_of(each.param); });
 
 TEST_P(ExportTest, EveryFactOfEveryAccountIsALineAndTheTotalsAreThoseOfVerify) {
   const std::vector<json> lines = lines_of(written({}));
-  ASSERT_EQ(lines.size(), 1'205u);  // rows alone
+  ASSERT_EQ(lines.size(), 1'205u);  // rows only
   std::set<std::string> messages;
   for (const json& line : lines) messages.insert(line["messageId"]);
   EXPECT_EQ(messages.size(), 1'205u);
@@ -149,7 +149,7 @@ TEST_P(ExportTest, WhatWasGivenBackIsInTheRowInTheTotalsAndAmongTheAllocations) 
   const auto rows = read_csv(written(csv));
   const auto column =
       std::find(rows[0].begin(), rows[0].end(), "creditsRestored") - rows[0].begin();
-  ASSERT_EQ(rows.size(), 3u);  // the head and two calls: the totals are no row
+  ASSERT_EQ(rows.size(), 3u);  // the header and two calls, without totals
   EXPECT_EQ((rows[1][column] == "1") + (rows[2][column] == "1"), 1);
   ExportRequest allocations = usage;
   allocations.collection = ExportCollection::allocations;
@@ -168,8 +168,7 @@ TEST_P(ExportTest, CsvSurvivesQuotesCommasAndLineEnds) {
   EXPECT_EQ(rows[1][3], "a \"b\", c\r\nd");
 }
 
-// What callers name their calls is not run by the spreadsheet of whoever opens the file, and our
-// numbers stay numbers.
+// A spreadsheet must not execute text that callers chose, and our numbers must stay numbers.
 TEST(LineOf, HasNoFormulas) {
   constexpr const char* columns[] = {"clientRequestId", "creditsCharged", "upstreamMs"};
   const auto line = [&](hosts::LineForm form) {

@@ -1,5 +1,5 @@
-// Looks at a fake upstream: what it is asked and how often, what is left alone, and what hostile
-// replies come to.
+// Looks at a fake upstream: the requests and their number, what is not requested, and the results
+// of hostile replies.
 #include "app/services/looks.h"
 
 #include <string>
@@ -56,7 +56,7 @@ auto is(LookResult result, Reason reason) {
   return AllOf(Field("result", &Look::result, result), Field("reason", &Look::reason, reason));
 }
 
-// Answers as it is told, and notes what it was asked.
+// Answers as the test says and records its requests.
 class FakeProvider final : public Provider {
  public:
   struct Asked {
@@ -131,7 +131,7 @@ class MovedClock final : public Clock {
   std::int64_t ms = 1'763'706'540'000;
 };
 
-// The fake asks nothing of it.
+// A host that the fake provider never uses.
 class IdleHost final : public Host, public Report, public Random, public Http, public Offload {
  public:
   explicit IdleHost(Clock& clock) : clock_(clock) {}
@@ -310,7 +310,7 @@ TEST_F(LooksTest, AProbeSpendsTheCredentialOnlyWhereTheRegistrySaysSo) {
   const auto reach = [this](std::uint32_t upstream) {
     return looks.reach(*service, upstream, deadline());
   };
-  // By name: "keyed" before "main".
+  // Upstreams are ordered by name: "keyed", then "main".
   EXPECT_THAT(reach(0), is(LookResult::pass, Reason::none));
   EXPECT_THAT(reach(1), is(LookResult::pass, Reason::none));
   EXPECT_THAT(provider.probes, ElementsAre("credential", "none"));

@@ -21,7 +21,7 @@ class NobodyThere final : public Http {
   }
 };
 
-// That hashing takes long must be felt by those who sign in alone: it has two threads of its own.
+// Slow hashing must delay only sign-ins, so it has two threads of its own.
 TEST(PeopleServices, HashesHaveThreadsAndAQueueOfTheirOwn) {
   const support::TestStore store(storage::Engine::sqlite);
   const auto node = store.open();
@@ -63,7 +63,7 @@ TEST(PeopleServices, HashesHaveThreadsAndAQueueOfTheirOwn) {
   EXPECT_FALSE(one_more.ok());
   EXPECT_EQ(one_more.error().code, ErrorCode::auth_overloaded);
   EXPECT_GT(one_more.error().retry_after_seconds, 0u);
-  // Everything else about people goes on meanwhile.
+  // All other work for people continues.
   EXPECT_TRUE(asked.ask([&] { return node->people().list(); }).ok());
 
   gate.count_down();

@@ -1,4 +1,4 @@
-// The codes that lanes bring, beside those of the gateway.
+// The error codes of lanes, beside those of the gateway.
 #include "base/error.h"
 
 #include <string>
@@ -15,7 +15,7 @@ constexpr LaneCode sound[] = {
     {"fare.away", 503, Fault::gateway, Advice::after_delay, "Away.", CodeRole::unavailable}};
 
 TEST(LaneCodesTest, AreCodesLikeOurOwn) {
-  // In one process tests share what is known; this is the only one that brings codes with roles.
+  // The tests of one process share the known codes; only this test adds codes with roles.
   EXPECT_EQ(code_of(CodeRole::not_payable), ErrorCode::auth_credential_conflict);
   EXPECT_EQ(code_of(CodeRole::unavailable), ErrorCode::billing_ledger_unavailable);
   EXPECT_EQ(code_of(CodeRole::outcome_unknown), ErrorCode::billing_settlement_unknown);

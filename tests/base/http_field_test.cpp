@@ -21,7 +21,7 @@ TEST(HttpField, EveryByteOfANameIsJudgedAsTheGrammarSays) {
   }
 }
 
-// At every place of the words it is read in, beside bytes that a carry could change.
+// Each byte is tested at every place of a machine word, beside bytes that a carry could change.
 TEST(HttpField, EveryByteOfAValueOrAUrlIsJudgedAsTheGrammarSays) {
   EXPECT_TRUE(is_field_value(""));
   for (const char beside : {' ', '!', 'x', '\t', '~', '\x80', '\xFF'}) {

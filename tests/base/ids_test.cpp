@@ -14,7 +14,7 @@ class ManualClock final : public Clock {
   std::int64_t now = 1'700'000'000'000;
 };
 
-// The worst source of chance: every byte the same, so only the counter can keep ids apart.
+// The worst random source: all bytes are equal, so only the counter keeps ids distinct.
 class ConstantRandom final : public Random {
  public:
   explicit ConstantRandom(std::uint8_t byte) : byte_(byte) {}

@@ -1,4 +1,4 @@
-// The JSON library takes a NUL byte for the end of its input.
+// Regression: the JSON library treats a NUL byte as the end of its input.
 #include "base/json_text.h"
 
 #include <string>

@@ -23,7 +23,7 @@ TEST(LogLine, IsOneJsonObjectWhateverTheFieldsHold) {
   EXPECT_EQ(object["kept"], true);
 }
 
-// A caller writes his path as he likes; what he did must be found in the log all the same.
+// A path may contain any bytes; the log line must still be valid and show what was requested.
 TEST(LogLine, IsJsonAlsoWhenAFieldIsNotUtf8) {
   const std::string line =
       render_log_line("2026-01-01T00:00:00.000Z", Severity::info, "access",
@@ -33,8 +33,8 @@ TEST(LogLine, IsJsonAlsoWhenAFieldIsNotUtf8) {
   EXPECT_EQ(object["name"], "caf\u00E9");
 }
 
-// Texts of every length, with every byte at every place: those that stand for themselves are copied
-// several at a time.
+// Texts of every length with every byte at every place, since plain bytes are copied several at a
+// time.
 TEST(LogLine, IsTheSameTextWhereverItsSpecialCharactersAre) {
   for (std::size_t size = 0; size <= 20; ++size) {
     for (std::size_t at = 0; at < std::max<std::size_t>(size, 1); ++at) {

@@ -1,4 +1,4 @@
-// The log of the process, on a pipe or a file that the test reads.
+// The process log, written to a pipe or a file that the test reads.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -24,8 +24,8 @@
 namespace turnpike::base {
 namespace {
 
-constexpr int never_ms = 3'600'000;  // longer than a test takes
-constexpr int soon_ms = 30'000;      // shorter than that
+constexpr int never_ms = 3'600'000;  // longer than any test
+constexpr int soon_ms = 30'000;      // shorter than never_ms
 
 using Object = nlohmann::json;
 
@@ -43,7 +43,8 @@ class Pipe {
   void close_writer() { close(ends_[1]); }
   void leave_open() { ends_ = {-1, -1}; }
 
-  // The next line; fails the test, and is null, when there is none soon, or none any more.
+  // Returns the next line. Fails the test and returns null if none comes in time or the pipe has
+  // ended.
   Object line() {
     for (;;) {
       if (const std::size_t end = read_.find('\n', at_); end != read_.npos) {
@@ -56,7 +57,7 @@ class Pipe {
       if (!read_more()) return nullptr;
     }
   }
-  // Until the writing end is closed.
+  // Returns all lines until the writing end is closed.
   std::vector<Object> rest() {
     while (read_more()) continue;
     std::vector<Object> lines;
@@ -85,7 +86,7 @@ class Pipe {
 
   std::array<int, 2> ends_{-1, -1};
   std::string read_;
-  std::size_t at_ = 0;  // what comes before was given out
+  std::size_t at_ = 0;  // everything before it was returned
 };
 
 class ProcessLogTest : public testing::Test {
@@ -124,7 +125,7 @@ TEST_F(ProcessLogTest, GathersLinesUntilABlockIsFullAndThenWritesThemWithoutWait
   log->write(Severity::info, "gathered", {{"number", 0}});
   EXPECT_TRUE(pipe_.is_empty());
   const std::string text(1'000, 'x');
-  // One block and a little: the pipe holds it, so the log need not be abandoned at its end.
+  // A little more than one block: the pipe can hold it, so the log is not abandoned at its end.
   for (std::size_t bytes = 0; bytes < log_block_bytes; bytes += text.size()) {
     log->write(Severity::info, "more", {{"text", text}});
   }
@@ -156,7 +157,7 @@ TEST_F(ProcessLogTest, LeavesOutLinesBelowItsLevel) {
   EXPECT_EQ(lines[0]["event"], "shown");
 }
 
-// Each line is there once, and those of one thread are in order.
+// Each line occurs once, and the lines of one thread are in order.
 void expect_all(const std::vector<Object>& lines, int threads, int each) {
   std::map<int, int> next;
   for (const Object& line : lines) {
@@ -234,7 +235,7 @@ TEST_F(ProcessLogTest, AReaderWhoTakesNothingStopsNobodyAndWhatIsDroppedIsCounte
       log->write(Severity::info, "line", {{"text", text}});
     }
   }
-  // Lines were kept as far as the blocks go, but for what is left to what is urgent.
+  // Lines were kept until the blocks were used up, except for those reserved for urgent lines.
   EXPECT_GT(written, int{(log_blocks_max - log_blocks_kept - 1) * log_block_bytes / 2'200});
   log->write(Severity::error, "urgent");
   std::vector<Object> lines;
@@ -256,12 +257,12 @@ TEST_F(ProcessLogTest, AReaderWhoTakesNothingStopsNobodyAndWhatIsDroppedIsCounte
 TEST_F(ProcessLogTest, EndsWhenItsReaderTakesNothing) {
   auto log = log_on(pipe_.writer(), 1, 50);
   const std::string text(2'000, 'x');
-  for (int number = 0; number < 100; ++number) {  // more than a pipe holds
+  for (int number = 0; number < 100; ++number) {  // more than a pipe can hold
     log->write(Severity::info, "line", {{"text", text}});
   }
   log->write_gathered();
   log.reset();
-  pipe_.leave_open();  // its thread hangs there until the process ends
+  pipe_.leave_open();  // the log's thread stays blocked on it
 }
 
 TEST_F(ProcessLogTest, AReaderWhoHasGoneEndsNoProcess) {
@@ -277,7 +278,7 @@ TEST_F(ProcessLogTest, ADiskThatIsFullDropsLinesAndTheNextBeginsALineOfItsOwn) {
   const int file = ::mkstemp(path);
   ASSERT_GE(file, 0);
   ::unlink(path);
-  // Room for the first line and half of the second; more than that is refused, not signalled.
+  // Room for the first line and half of the second. Beyond that, a write fails without a signal.
   const auto before = std::signal(SIGXFSZ, SIG_IGN);
   rlimit limit{};
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &limit), 0);
@@ -354,7 +355,7 @@ TEST_F(ProcessLogTest, ItsTimesAreThoseOfTheClock) {
   }
 }
 
-// A log that another one's memory may have come from must not be taken for it.
+// A new log may get the memory of an earlier one and must not be confused with it.
 TEST_F(ProcessLogTest, AThreadThatGatheredForAnEarlierLogWritesToTheNextAllTheSame) {
   for (int round = 0; round < 3; ++round) {
     auto log = log_on(pipe_.writer(), never_ms);

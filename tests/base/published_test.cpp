@@ -113,7 +113,7 @@ TEST(Published, SwapsSeveralPinsInAnyOrder) {
   EXPECT_EQ(*view.pin(), 4);
 }
 
-// Loops read while another Thread publishes: what a pin shows is whole and never older than what
+// Loops read while another Thread publishes: a pinned value is complete and never older than what
 // the same loop saw before.
 TEST(Published, IsReadByLoopsWhileItIsReplaced) {
   struct Pair {

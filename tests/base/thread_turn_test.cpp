@@ -9,7 +9,7 @@
 namespace turnpike::base {
 namespace {
 
-// Each in a Thread of its own, since what it asks for stays.
+// Runs each test in its own Thread, since the setting persists.
 template <class F>
 void in_a_thread(F&& work) {
   std::thread(work).join();

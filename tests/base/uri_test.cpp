@@ -7,7 +7,7 @@
 namespace turnpike::base {
 namespace {
 
-// The grammar again, the slow and obvious way.
+// A slow and obvious implementation of the grammar.
 bool is_by_grammar(std::string_view text, std::string_view also) {
   const std::string_view alphabet =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~!$&'()*+,;=:@/";

@@ -1,5 +1,5 @@
 // The agent cards: one for each capability that can be called now, with what a program needs to
-// choose it; that they agree with the tools, and hold as long as what they show.
+// choose it. They must agree with the tools and stay valid as long as their contents.
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 

@@ -18,7 +18,7 @@ using nlohmann::json;
 const std::string key = "0123456789abcdef0123456789abcdef";
 const std::string after = "route-00112233445566778899aabbccddeeff";
 
-// Signs any content as a node of the service would.
+// Signs any content as a node does.
 std::string signed_cursor(const json& content) {
   const std::string payload = content.dump();
   const crypto::Sha256 mac = crypto::hmac_sha256(key, "turnpike capability cursor\n" + payload);

@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-// Has used one of everything in each bucket, and five in those whose key ends in "used".
+// Reports one use of everything in each bucket, and five in buckets whose key ends in "used".
 class ScriptedStore final : public quota::QuotaStore {
  public:
   const quota::Bucket& bucket(std::string_view key) override { return buckets_.find_or_add(key); }

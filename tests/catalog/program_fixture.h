@@ -1,5 +1,5 @@
-// Programs for the tests of the catalog, compiled from YAML in the test, and a readiness that tests
-// set by operation. One test Thread.
+// Programs for the catalog's tests, compiled from YAML, and a readiness that tests set per
+// operation. Used by the test's Thread.
 #pragma once
 
 #include <map>
@@ -13,7 +13,7 @@
 
 namespace turnpike::catalog::tests {
 
-// Two providers; every kind of policy, price and readiness once.
+// Two providers, with every kind of policy, price and readiness once.
 extern const std::string varied_yaml;
 
 std::shared_ptr<const registry::Program> compiled(const std::string& yaml);
@@ -35,7 +35,7 @@ class SettableReadiness final : public ReadinessSource {
 };
 
 int status_for_tests(base::ErrorCode code) noexcept;
-// The part of an OpenAPI document that a host gives: one route.
+// The host's part of an OpenAPI document: one route.
 extern const std::string frame_for_tests;
 
 const registry::Route& route_with(const registry::Program& program, const std::string& pattern);

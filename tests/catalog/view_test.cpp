@@ -165,7 +165,7 @@ routes:
   - {path: /tides}
 )";
 
-// Models choose by what a route is for.
+// Models choose a route by its purpose.
 TEST_F(ViewTest, ASearchLooksAtPathSummaryAndProvider) {
   const auto view = make_view(compiled(searched_yaml));
   const auto found = [&](const std::string& q) {
@@ -204,7 +204,7 @@ TEST_F(ViewTest, ACursorServesOnlyItsSearch) {
   }
 }
 
-// A search through very many routes is told in pages, so that no loop is held by one.
+// A search through very many routes returns partial pages, so that it does not block a loop.
 TEST_F(ViewTest, AFilterLooksAtTenThousandRoutesAPage) {
   const auto view = make_view(compiled(bulk_yaml(10'001)));
   PageRequest nothing = {.search = "nothing like it"};
@@ -217,7 +217,7 @@ TEST_F(ViewTest, AFilterLooksAtTenThousandRoutesAPage) {
   EXPECT_TRUE(second["next_cursor"].is_null());
 }
 
-// As long as a result may be, and the cursor leads on.
+// A page is as long as a result may be, and the cursor continues it.
 TEST_F(ViewTest, APageIsNoLongerThanItMayBe) {
   const auto view = make_view(compiled(bulk_yaml(137)));
   readiness_->states[3] = {Condition::blocked, std::string(300, '"')};
@@ -241,7 +241,7 @@ TEST_F(ViewTest, APageIsNoLongerThanItMayBe) {
   }
 }
 
-// At the door for payments the price that counts is the one per call.
+// Callers who pay per call see the price per call.
 TEST_F(ViewTest, AListForPayersShowsTheTermsOfEachCall) {
   const auto terms_of = [&](Features features, bool shows_payments) -> json {
     const auto view = make_view(compiled(varied_yaml), features);
@@ -556,7 +556,7 @@ TEST_F(OpenApiTest, ListsCallableOperationsAlone) {
   EXPECT_FALSE(openapi()["paths"].contains(route.matcher.pattern));
 }
 
-// Clients generated while a breaker was open lacked the routes behind it.
+// Regression: clients that were generated while a breaker was open lacked the routes behind it.
 TEST_F(OpenApiTest, LeavesNothingOutForWhatPassesByItself) {
   (void)openapi();
   const registry::Route& route = route_with(*program_, "/v1/gateway/alpha/v1/reports");
@@ -759,7 +759,7 @@ TEST_F(OpenApiTest, NoChargeConditionsAreToldInWordsAndInFull) {
       << "the price of GET has no condition of its own";
 }
 
-// The issue's rule, for every route of a program: both documents say the same.
+// Both documents must agree about free variants, for every route of a program.
 TEST_F(OpenApiTest, FreeVariantsAreTheSameInBothDocuments) {
   const json document = openapi({.free_lane = true, .per_call = true});
   std::size_t with = 0;
@@ -768,7 +768,7 @@ TEST_F(OpenApiTest, FreeVariantsAreTheSameInBothDocuments) {
     const json shown = read(view_->detail(route.id, now_ms))["capability"];
     if (shown["readiness"]["status"] != "ready") continue;
     for (const json& operation : shown["operations"]) {
-      if (operation["billing"]["mode"] == "pricing_unavailable") {  // and is not in the document
+      if (operation["billing"]["mode"] == "pricing_unavailable") {  // not in the document
         EXPECT_FALSE(operation.contains("free_rate_limit"));
         ++without;
         continue;

@@ -1,4 +1,4 @@
-// The rules of Auto Top-Up: when an account runs, and what declines mean for it.
+// The rules of Auto Top-Up: when an account is charged, and the effect of declines.
 #include "commerce/auto_top_up.h"
 
 #include <gtest/gtest.h>

@@ -42,7 +42,7 @@ TEST(Terms, AreRefusedWhereAStepBuysNoWholeCredits) {
   EXPECT_NE(problem_of(terms), "") << "the least amount is no multiple of the step";
 }
 
-// Whatever terms pass, every amount in steps buys whole Credits.
+// For all valid terms, every amount in steps buys whole Credits.
 RC_GTEST_PROP(Terms, EveryAmountOfSoundTermsBuysWholeCredits, ()) {
   Terms terms;
   terms.unit_minor = *rc::gen::inRange<std::int64_t>(1, 13);

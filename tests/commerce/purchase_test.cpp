@@ -1,4 +1,4 @@
-// The rules of commerce/purchase.h: what a look means, and when the next one is.
+// The rules of commerce/purchase.h: the meaning of a look, and the time of the next one.
 #include "commerce/purchase.h"
 
 #include <gmock/gmock.h>
@@ -84,7 +84,7 @@ TEST(Look, WhatIsNotPaidEndsAsTheProcessorSays) {
   EXPECT_EQ(state_after(Progress::declined), State::failed);
   EXPECT_EQ(state_after(Progress::expired), State::expired);
   EXPECT_EQ(state_after(Progress::cancelled), State::cancelled);
-  // What was credited stays so, whatever a later look says without its money.
+  // A credited purchase stays credited, even if a later look reports no money.
   payment.progress = Progress::expired;
   for (const State before : {State::credited, State::refunded, State::disputed, State::paid}) {
     EXPECT_EQ(after_look(purchase_in(before), payment, now_ms).next.state, before);
@@ -141,13 +141,13 @@ TEST(Look, ADisputeLocksAndOneThatIsWonGivesBack) {
   EXPECT_TRUE(step.next.locks_account);
   EXPECT_TRUE(step.voids);
   EXPECT_EQ(step.next.wanted, 10'000);
-  step.next.clawed = 7'000;  // the rest was spent
+  step.next.clawed = 7'000;  // the rest was spent before
   payment.dispute = Dispute::lost;
   const Step lost = after_look(step.next, payment, now_ms);
   EXPECT_EQ(lost.next.state, State::disputed);
   EXPECT_EQ(lost.next.failure_code, "dispute_lost");
   payment.dispute = Dispute::won;
-  payment.refunded = 119;  // a tenth had been refunded
+  payment.refunded = 119;  // a tenth was already refunded
   const Step won = after_look(step.next, payment, now_ms);
   EXPECT_EQ(won.next.state, State::credited);
   EXPECT_FALSE(won.next.locks_account);

@@ -1,4 +1,4 @@
-// Auto Top-Up on both databases, with a processor whose every answer a test chooses: who is charged
+// Auto Top-Up on both databases, with a processor whose answers a test chooses: who is charged and
 // how often, what pauses it, and that nothing is charged once it is off.
 #include <gmock/gmock.h>
 
@@ -42,7 +42,7 @@ class OnTopUp : public OnEveryEngine {
 
   AutoTopUpStore& store() { return node_->auto_top_ups(); }
 
-  // As the gateway does each second, for so long.
+  // Moves the clock step by step and runs the passes that the gateway runs each second.
   void live_for(std::int64_t seconds, std::int64_t step_ms = 1'000) {
     for (std::int64_t second = 0; second < seconds; ++second) {
       store_->clock.move_ms(step_ms);
@@ -57,7 +57,7 @@ class OnTopUp : public OnEveryEngine {
   Result<BegunSetup, base::Error> begin_setup(const std::string& key) {
     return top_ups_->begin_setup(account_, "fake", key, identity::operator_actor(), body_of);
   }
-  // A setup that succeeded.
+  // The id of a setup that succeeded.
   std::string saved(const std::string& key = "save", const std::string& fingerprint = "print") {
     const std::string id = done(begin_setup(key)).id;
     fake_.save("seti_" + id + ".setup", fingerprint);

@@ -20,7 +20,7 @@ class CorrectionPort : public OnEveryEngine {
     stream_ = *node_->ledger().open_stream();
   }
 
-  // Settles a call of that many units; they may come from several allocations.
+  // Settles a call of that many units, which may come from several allocations.
   void charge(const std::string& account, const std::string& message, Credits units) {
     const LeaseRequest requests[] = {
         {.account_id = account, .calls = {units}, .hold_ms = 30'000, .settle_ms = 90'000}};
@@ -161,8 +161,8 @@ TEST_P(CorrectionPort, RestoredUnitsExpireWithTheOriginalOnesButNotBeforeNinetyD
   grant(account, 2, day_ms);
   grant(account, 2, 400 * day_ms);
   const std::int64_t now_ms = store_->clock.now_ms();
-  charge(account, "m1", 2);  // of the first alone
-  charge(account, "m2", 1);  // of the second alone
+  charge(account, "m1", 2);  // paid by the first allocation only
+  charge(account, "m2", 1);  // paid by the second only
   const auto soon = correct(request(account, "m1", 1, "k1"));
   EXPECT_EQ(allocation(account, soon->allocation_id).expires_at_ms, now_ms + 90 * day_ms);
   const auto late = correct(request(account, "m2", 1, "k2"));
@@ -210,7 +210,8 @@ TEST_P(CorrectionPort, ConcurrentRepeatsOnTwoNodesAreOneCorrection) {
   const auto other = store_->open(storage::Role::gateway, "other");
   for (int at = 0; at < 10; ++at) {
     const std::string key = "k" + std::to_string(at);
-    // Odd rounds race for the key with another message: one wins, the other is told so.
+    // In odd rounds the second request uses the key for another message: one wins, the other
+    // conflicts.
     const std::string second = at % 2 == 0 ? "m1" : "m2";
     Result<Correction, base::Error> answers[2] = {base::Error{}, base::Error{}};
     std::thread left([&] { answers[0] = correct(request(account, "m1", 1, key)); });

@@ -1,4 +1,5 @@
-// The fixture of all conformance suites: an empty, migrated database of the engine under test.
+// OnEveryEngine: the fixture of all conformance suites, with an empty, migrated database of the
+// engine under test. Used by the test's Thread.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,14 +23,15 @@ class OnEveryEngine : public testing::TestWithParam<storage::Engine> {
     node_ = store_->open();
   }
 
-  // What a test cannot go on without; throws where the database was, say, too slow.
+  // Unwraps a result that the test needs. Throws if the call failed, e.g. because the database
+  // timed out.
   template <class Value, class Failed>
   static Value done(Result<Value, Failed> result) {
     if (!result.ok()) throw std::runtime_error("the database did not do it");
     return *std::move(result);
   }
 
-  // An active account with that many Credits, expiring in a day.
+  // An active account with that many Credits, which expire in a day.
   std::string account_with(std::int64_t units) {
     const auto account = done(node_->accounts().create("Test"));
     const auto active = done(node_->accounts().activate(account.id, {0, 1}));
@@ -43,8 +45,8 @@ class OnEveryEngine : public testing::TestWithParam<storage::Engine> {
     return made.ok() ? made->id : "";
   }
 
-  // Runs work(node, 0), work(node, 1) and work(node, 2) at once, each on a node of its own: what
-  // each returned, in that order.
+  // Runs work(node, 0), work(node, 1) and work(node, 2) at once, each on its own node. Returns
+  // their results in that order.
   template <class F>
   auto race(F&& work) {
     constexpr int racers = 3;
@@ -64,7 +66,7 @@ class OnEveryEngine : public testing::TestWithParam<storage::Engine> {
     return answers;
   }
 
-  // For a database whose one shared session the test holds.
+  // Settings with a single session, for tests that occupy it themselves.
   [[nodiscard]] storage::Settings one_session() const {
     storage::Settings settings = store_->settings();
     settings.sessions = 1;

@@ -12,7 +12,7 @@ using base::ErrorCode;
 
 class ExternalIdentityStoreTest : public OnEveryEngine {
  protected:
-  static constexpr ErrorCode as_asked = ErrorCode::request_timeout;  // one that no store answers
+  static constexpr ErrorCode as_asked = ErrorCode::request_timeout;  // a code that no store answers
   static constexpr std::int64_t minute_ms = 60'000;
   const SessionLimits limits{};
 
@@ -28,7 +28,7 @@ class ExternalIdentityStoreTest : public OnEveryEngine {
     EXPECT_TRUE(person.ok()) << person.error().message;
     return person->id;
   }
-  // With a session that goes on, whose token is `token`.
+  // A person with a valid session whose token is `token`.
   Actor signed_in(const std::string& person_id, const std::string& token) {
     const auto session = node_->sessions().add(person_id, session_with(token), operator_actor());
     return {.principal = "user:" + person_id,
@@ -47,7 +47,7 @@ class ExternalIdentityStoreTest : public OnEveryEngine {
             .digest = crypto::sha256(token),
             .step_up_ms = limits.step_up_ms};
   }
-  // Each with a ceremony of its own, as each way of a browser has.
+  // Each proof has its own ceremony, as each round trip of a browser has.
   ProvedIdentity proved(const std::string& subject, const std::string& issuer = "https://acme") {
     return {.ceremony = {"ceremony " + std::to_string(++ceremonies_),
                          store_->clock.now_ms() + 5 * minute_ms},
@@ -106,7 +106,7 @@ TEST_P(ExternalIdentityStoreTest, NobodyHasAnIdentityUntilItIsLinked) {
 TEST_P(ExternalIdentityStoreTest, APersonIsIssuerAndSubjectAndNoAddress) {  // S21
   const auto made = identities().sign_in(proved("s"), newcomer("ann"), session_with("a"), {});
   ASSERT_TRUE(made.ok() && made->has_value());
-  // The same subject of another issuer, and the same address under another subject.
+  // Neither the same subject of another issuer nor the same address with another subject matches.
   for (auto other : {proved("s", "https://other"), proved("t")}) {
     other.email = "s@acme.example";
     EXPECT_FALSE(identities().sign_in(other, std::nullopt, session_with("b"), {})->has_value());
@@ -123,7 +123,7 @@ TEST_P(ExternalIdentityStoreTest, ANewcomerIsMadeOnceWithALoginThatIsFree) {
   EXPECT_TRUE(has_event("person.create"));
   const auto again = identities().sign_in(proved("s"), newcomer("ann"), session_with("b"), {});
   EXPECT_EQ((*again)->person_id, (*made)->person_id);
-  // Both logins taken: nobody is made.
+  // Both logins are taken, so no person is created.
   EXPECT_EQ(outcome_of(identities().sign_in(proved("t"), newcomer("ann"), session_with("c"), {})),
             ErrorCode::identity_login_taken);
   EXPECT_EQ(node_->people().list()->size(), 2u);

@@ -1,5 +1,5 @@
-// FakeProcessor: a processor whose every answer a test chooses. It keeps what it began by its
-// step_key, as a payment service does. Any Thread.
+// FakeProcessor: a processor whose answers a test chooses. Like a payment service, it remembers
+// what it began by step_key. Any Thread.
 #pragma once
 
 #include <map>

@@ -1,5 +1,5 @@
-// Conformance of GrantStore: what is used once is, what ends a grant ends its tokens, and what time
-// does to both.
+// Conformance of GrantStore: single use of codes and requests, what ends a grant and its tokens,
+// and how both expire.
 #include <algorithm>
 #include <vector>
 
@@ -17,7 +17,7 @@ using identity::Role;
 
 constexpr std::int64_t minute_ms = 60'000;
 constexpr std::int64_t hour_ms = 60 * minute_ms;
-constexpr ErrorCode done_as_asked = ErrorCode::request_timeout;  // one that no store answers
+constexpr ErrorCode done_as_asked = ErrorCode::request_timeout;  // a code that no store answers
 
 template <class T>
 ErrorCode answer_of(const Result<T, base::Error>& result) {
@@ -91,7 +91,7 @@ class GrantStoreTest : public OnEveryEngine {
     EXPECT_TRUE(found.ok());
     return found->has_value();
   }
-  // What nodes are told of the account while `work` runs.
+  // The number of account-wide changes that nodes are told of while `work` runs.
   template <class F>
   std::size_t changes_by(F&& work) {
     const std::int64_t last = *node_->keys().last_change();
@@ -237,7 +237,7 @@ TEST_P(GrantStoreTest, ARefreshTokenHasOneSuccessor) {  // O17
     return answer_of(refreshed);
   });
   EXPECT_EQ(answers, std::vector(3, done_as_asked));
-  // One made it; the others got what that one had sealed.
+  // One racer made the successor; the others received what that one sealed.
   int maker = 0;
   while (maker < 2 && !successors[maker].empty()) ++maker;
   for (int at = 0; at < 3; ++at) {

@@ -93,7 +93,7 @@ TEST_P(IdentityStore, EligibilityIsAsConfigured) {
   EXPECT_EQ(balance_of({7, day_ms, true}, "subject-1"), 7);
 }
 
-// Pending is not failed: what another try may mend stays pending, and is mended by any node.
+// An account whose set-up was interrupted stays pending, and any node can complete it.
 TEST_P(IdentityStore, AccountsLeftBehindAreSetUpByAnyNode) {
   const auto account = node_->accounts().create("Left behind", "subject-1");
   const auto other = store_->open(storage::Role::tool, "other");
@@ -103,7 +103,7 @@ TEST_P(IdentityStore, AccountsLeftBehindAreSetUpByAnyNode) {
   EXPECT_EQ(node_->ledger().balance(account->id)->credits, 10);
 }
 
-// What is final is given nothing; what is suspended keeps what it will use.
+// A closed or failed account gets nothing more; a suspended one can still be granted Credits.
 TEST_P(IdentityStore, AClosedAccountIsGivenNoCreditsAndNoKeys) {
   Accounts accounts(node_->accounts(), {10, day_ms});
   ApiKeys keys(node_->keys(), Environment::development, store_->random);
@@ -147,14 +147,14 @@ TEST_P(IdentityStore, AStarterGrantWithoutAnActiveAccountIsATerminalFailure) {
   EXPECT_EQ((*node_->accounts().find(account->id))->status, AccountStatus::provisioning_failed);
   EXPECT_EQ(node_->ledger().balance(account->id)->credits, 5);
   EXPECT_EQ(*accounts.resume(), 0u);  // final
-  // Its owner has not got anything from it.
+  // The owner has not used up the starter grant with the failed account.
   EXPECT_EQ(node_->ledger().balance(accounts.create("Next", "subject-1")->id)->credits, 10);
 }
 
 TEST_P(IdentityStore, AccountsAreSuspendedResumedAndClosedForGood) {
   const std::string id = account_with(0);
   Accounts accounts(node_->accounts(), {});
-  EXPECT_EQ(accounts.reinstate(id)->status, AccountStatus::active);  // as it is
+  EXPECT_EQ(accounts.reinstate(id)->status, AccountStatus::active);  // it is active already
   EXPECT_EQ(accounts.suspend(id)->status, AccountStatus::suspended);
   const std::int64_t changes = *node_->keys().last_change();
   EXPECT_EQ(accounts.suspend(id)->status, AccountStatus::suspended);
@@ -171,8 +171,8 @@ TEST_P(IdentityStore, AccountsAreSuspendedResumedAndClosedForGood) {
   EXPECT_EQ(accounts.suspend("acc_none").error().code, base::ErrorCode::account_absent);
 }
 
-// Two nodes as in service, with their own heartbeats: no answer that was asked for a second after
-// the revocation elsewhere still holds.
+// Two nodes as in production, each with its own heartbeat. The other node may accept the key only
+// in requests that were made less than a second after the revocation.
 TEST_P(IdentityStore, RevocationHoldsAtOnceHereAndWithinASecondElsewhere) {
   const std::string account = account_with(0);
   const auto other = store_->open(storage::Role::tool, "other");
@@ -259,7 +259,7 @@ TEST_P(IdentityStore, KeysAreFoundByDigestAlone) {
 TEST_P(IdentityStore, KeysOfAnUnknownAccountAreRefused) {
   ApiKeys keys(node_->keys(), Environment::development, store_->random);
   EXPECT_EQ(keys.create("acc_none", "x").error().code, base::ErrorCode::account_absent);
-  EXPECT_EQ(*node_->keys().last_change(), 0);  // nothing of it was written
+  EXPECT_EQ(*node_->keys().last_change(), 0);  // nothing was written
 }
 
 TEST_P(IdentityStore, RevokingIsFinalAndRepeatable) {
@@ -368,7 +368,7 @@ TEST_P(IdentityStore, UsesOfManyKeysAreRecorded) {
   ApiKeys keys(node_->keys(), Environment::development, store_->random);
   std::vector<KeyUse> uses;
   for (int at = 0; at < 20; ++at) uses.push_back({keys.create(account, "ci")->key.id, 1'000 + at});
-  // More than go into one transaction, most of them of keys that are gone.
+  // More uses than fit into one transaction, most of them of keys that no longer exist.
   for (int at = 0; at < 2'500; ++at) uses.push_back({"key_gone_" + std::to_string(at), 1});
   std::reverse(uses.begin(), uses.begin() + 15);
   std::rotate(uses.begin(), uses.begin() + 10, uses.end());

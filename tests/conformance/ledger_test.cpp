@@ -55,8 +55,8 @@ class LedgerPorts : public OnEveryEngine {
     const SettleEntry entries[] = {{&fact, shares}};
     return stream_->settle(++number_, entries);
   }
-  // Beside a session that has done `first`; once `work` waits for it, `then` must not wait for
-  // `work`.
+  // Runs `work` beside a session that has done `first`. Once `work` waits for that session, the
+  // session must be able to do `then` without waiting for `work`.
   void beside(const std::string& first, const std::string& then,
               const std::function<void()>& work) {
     storage::Database database(store_->settings());
@@ -114,7 +114,7 @@ TEST_P(LedgerPorts, GrantsAreWholePositiveAndForKnownAccounts) {
   EXPECT_EQ(node_->ledger().balance(account)->credits, 0);
 }
 
-// Without its table any such statement would fail.
+// The table is dropped, so any statement for replay would fail.
 TEST_P(LedgerPorts, CallsWithoutAKeyRunNoStatementForReplay) {
   const std::string account = account_with(10);
   storage::Database(store_->settings()).connect()->run_once("DROP TABLE replay");
@@ -179,7 +179,7 @@ TEST_P(LedgerPorts, ExpiredUnitsAreNotDrawnAndPostToExpired) {
   store_->clock.move_ms(day_ms);
   EXPECT_TRUE(acquire(account, 1).grants.empty());
   EXPECT_EQ(acquire(account, 1).shortage->reach, 0);
-  // A call admitted before may still settle.
+  // A call that was admitted before the expiry may still settle.
   ASSERT_TRUE(settle(fact(account, "m1"), {share(before.grants[0], 1)})->committed());
   store_->clock.move_ms(200'000);
   const auto tended = leases_->tend(store_->clock.now_ms());
@@ -207,7 +207,7 @@ TEST_P(LedgerPorts, ACallIsGrantedWholeOrNotAtAll) {
   EXPECT_EQ(sums(account).remaining, 2);
   LeaseRequest several = request(account, 5);
   several.calls = {1, 5, 1};
-  several.wanted = 100;  // nothing beyond the calls while one of them waits
+  several.wanted = 100;  // nothing beyond the calls is granted while one of them waits
   const LeaseRequest requests[] = {several};
   const auto answers = leases_->acquire(requests);
   ASSERT_EQ((*answers)[0].grants.size(), 1u);
@@ -329,7 +329,7 @@ TEST_P(LedgerPorts, ClosedLeaseGivesBackExactlyTheRest) {
   ASSERT_TRUE(settle(fact(account, "m1"), {share(lease.grants[0], 2)})->committed());
   const LeaseReturn back[] = {{lease.grants[0].lease_id, lease.grants[0].epoch}};
   ASSERT_TRUE(leases_->close(back).ok());
-  ASSERT_TRUE(leases_->close(back).ok());  // the second time nothing is open
+  ASSERT_TRUE(leases_->close(back).ok());  // the second time, nothing is open
   EXPECT_EQ(sums(account).remaining, 8);
   EXPECT_FALSE(settle(fact(account, "m2"), {share(lease.grants[0], 1)})->committed());
 }
@@ -370,7 +370,7 @@ TEST_P(LedgerPorts, LeaseWhoseTimeIsOverIsReclaimedByAnyNode) {
   EXPECT_FALSE(settle(fact(account, "m1"), {share(lease.grants[0], 1)})->committed());
 }
 
-// Otherwise nodes could wait for each other in a ring (storage/books/leases.h), as in the next.
+// Otherwise nodes could deadlock (storage/books/leases.h). The next test checks the same for draws.
 TEST_P(LedgerPorts, WhatExpiresIsLockedUnderNoLockOfWhatIsReclaimed) {
   if (GetParam() == storage::Engine::sqlite) GTEST_SKIP() << "SQLite has one writer";
   const std::string account = account_with(0);
@@ -388,8 +388,8 @@ TEST_P(LedgerPorts, WhatExpiresIsLockedUnderNoLockOfWhatIsReclaimed) {
   EXPECT_EQ(node_->ledger().balance(account)->credits, 10);
 }
 
-// The transaction that posts the charges of a node holds its stream and needs all leases that were
-// charged.
+// The transaction that posts a node's charges locks the node's stream and then all charged leases.
+// A draw that held an allocation while it waits for the stream could deadlock with it.
 TEST_P(LedgerPorts, DirectDrawsWaitForPostingsBeforeTheyLockAnything) {
   if (GetParam() == storage::Engine::sqlite) GTEST_SKIP() << "SQLite has one writer";
   const std::string account = account_with(10);
@@ -416,7 +416,7 @@ TEST_P(LedgerPorts, ReclaimThatRacesSettlementsLeavesTheExactRemainder) {
         const std::string message = "m" + std::to_string(turn) + "-" + std::to_string(call);
         const auto answer = settle(fact(account, message), {share(lease, 1)});
         ASSERT_TRUE(answer.ok()) << answer.error().text;
-        if (!answer->committed()) return;  // reclaimed
+        if (!answer->committed()) return;  // the lease was reclaimed
         ++charged;
       }
     });
@@ -517,10 +517,11 @@ TEST_P(LedgerPorts, CommittedTellsWhatBecameOfABatch) {
   ASSERT_TRUE(settle(fact(account, "m1"), {share(lease.grants[0], 1)})->committed());
   EXPECT_TRUE(*stream_->committed(1));
   EXPECT_FALSE(*stream_->committed(2));
-  EXPECT_FALSE(*stream_->committed(2));  // its own tombstone is no commit
+  EXPECT_FALSE(*stream_->committed(2));  // the tombstone that the first query wrote is no commit
 }
 
-// A refused batch leaves its number behind; taken for a commit, its replies would leave uncharged.
+// A refused batch uses up its number. If the number counted as a commit, replies would be sent
+// uncharged.
 TEST_P(LedgerPorts, ARefusedBatchIsNeverProvenCommitted) {
   const std::string account = account_with(10);
   const LeaseAnswer lease = acquire(account, 4);
@@ -529,7 +530,7 @@ TEST_P(LedgerPorts, ARefusedBatchIsNeverProvenCommitted) {
   EXPECT_FALSE(*stream_->committed(2));
 }
 
-// Else the last minutes of a grant refuse calls that other grants could pay for.
+// Otherwise a grant in its last minutes would refuse calls that other grants could pay for.
 TEST_P(LedgerPorts, ALeaseOnAnExpiringAllocationSettlesAsLongAsAnyOther) {
   const std::string account = account_with(10);
   const LeaseAnswer ample = acquire(account, 1);
@@ -561,14 +562,14 @@ TEST_P(LedgerPorts, RenewalGivesTimeWithoutUnits) {
   more.renews = {{lease.lease_id, lease.epoch}, {lease.lease_id, lease.epoch + 1}};
   const LeaseRequest requests[] = {more};
   const auto answers = leases_->acquire(requests);
-  ASSERT_EQ((*answers)[0].renewed.size(), 1u);  // the other epoch is nobody's
+  ASSERT_EQ((*answers)[0].renewed.size(), 1u);  // nobody holds the other epoch
   EXPECT_EQ((*answers)[0].renewed[0].hold_ms, 30'000);
   EXPECT_TRUE((*answers)[0].grants.empty());
   store_->clock.move_ms(80'000);
   EXPECT_EQ(leases_->tend(store_->clock.now_ms())->reclaimed, 0u);
   store_->clock.move_ms(10'001);
   EXPECT_EQ(leases_->tend(store_->clock.now_ms())->reclaimed, 1u);
-  EXPECT_TRUE((*leases_->acquire(requests))[0].renewed.empty());  // no longer ours
+  EXPECT_TRUE((*leases_->acquire(requests))[0].renewed.empty());  // it was reclaimed
 }
 
 TEST_P(LedgerPorts, RenewalEndsWithTheAllocation) {
@@ -625,7 +626,7 @@ TEST_P(LedgerPorts, WhatIsSpentIsNotRecalled) {
   EXPECT_TRUE(leases_->tend(store_->clock.now_ms())->recalls.empty());
 }
 
-// A 402 must be true: units on their way from a lease to their allocation are never overlooked.
+// A 402 must be true: units that are moving from a lease back to their allocation always count.
 TEST_P(LedgerPorts, UnitsThatMoveAreNeverMissed) {
   const std::string account = account_with(10);
   const auto other = store_->open(storage::Role::gateway, "other");
@@ -644,7 +645,8 @@ TEST_P(LedgerPorts, UnitsThatMoveAreNeverMissed) {
   for (int turn = 0; turn < 100; ++turn) EXPECT_EQ(acquire(account, 11).shortage->reach, 10);
 }
 
-// Two direct draws of one account share a lease: what one does not use leaves the other payable.
+// Two direct draws of one account share a lease. Returning the units of one must leave the other
+// payable.
 TEST_P(LedgerPorts, DirectDrawsGoBackByTheirUnits) {
   const std::string account = account_with(10);
   const LeaseRequest requests[] = {request(account, 3), request(account, 4)};
@@ -669,14 +671,14 @@ TEST_P(LedgerPorts, VoidTakesFreeUnitsNowAndLeasedOnesAtTheirClose) {
   EXPECT_EQ((*voided)->status, AllocationStatus::voided);
   EXPECT_EQ((*voided)->remaining, 30);
   EXPECT_EQ(sums(account).voided, 70);
-  EXPECT_EQ(acquire(account, 1).shortage->reach, 0);  // and so 402
+  EXPECT_EQ(acquire(account, 1).shortage->reach, 0);  // so the caller gets 402
   const auto withdrawn = leases_->tend(store_->clock.now_ms())->withdrawals;
   ASSERT_EQ(withdrawn.size(), 1u);
   EXPECT_EQ(withdrawn[0].lease.lease_id, lease.lease_id);
   const LeaseShare free[] = {share(lease, 10)};
   ASSERT_TRUE(leases_->give_back(free).ok());
   EXPECT_EQ(sums(account).voided, 80);
-  // A call admitted before may still settle.
+  // A call that was admitted before the void may still settle.
   ASSERT_TRUE(settle(fact(account, "m1"), {share(lease, 5)})->committed());
   const LeaseReturn back[] = {{lease.lease_id, lease.epoch}};
   ASSERT_TRUE(leases_->close(back).ok());
@@ -757,7 +759,7 @@ TEST_P(KeyCaps, CapIsTakenInTheStepThatTakesTheUnits) {
   charge(lease, 7);
   EXPECT_EQ(draw(*others, 4).shortage->caps[0].left, 3);
   EXPECT_EQ(draw(*others, 3).grants.at(0).units, 3);
-  EXPECT_EQ(acquire(account_, 4).grants.at(0).units, 4);  // the account's other calls are not bound
+  EXPECT_EQ(acquire(account_, 4).grants.at(0).units, 4);  // calls without this key are not capped
   sums(account_);
 }
 
@@ -789,13 +791,13 @@ TEST_P(KeyCaps, DayEndsAtMidnightUtcAndTheMonthGoesOn) {
   const std::int64_t midnight = utc_day(store_->clock.now_ms()).ends_at_ms;
   store_->clock.move_ms(midnight - store_->clock.now_ms() - 1'000);
   const LeaseGrant lease = draw(*leases_, 10).grants.at(0);
-  EXPECT_EQ(lease.hold_ms, 1'000);  // no new hold past the day it counts in
+  EXPECT_EQ(lease.hold_ms, 1'000);  // a hold ends with the day in which it counts
   EXPECT_EQ(lease.settle_ms, 90'000);
   EXPECT_EQ(draw(*leases_, 1).shortage->caps.at(0).resets_in_ms, 1'000);
   store_->clock.move_ms(1'000);
   const LeaseGrant next = draw(*leases_, 5).grants.at(0);
   EXPECT_NE(next.lease_id, lease.lease_id);
-  charge(lease, 10);  // held before midnight: counts before midnight
+  charge(lease, 10);  // held before midnight, so it counts for the old day
   charge(next, 5);
   const LeaseAnswer refused = draw(*leases_, 1);
   ASSERT_EQ(refused.shortage->caps.size(), 2u);
@@ -845,7 +847,7 @@ TEST_P(KeyCaps, WhatIsReadIsWhatLeasesAreGrantedFrom) {
   EXPECT_TRUE(node_->usage().key_caps("acc_none")->empty());
   const std::int64_t midnight = utc_day(store_->clock.now_ms()).ends_at_ms;
   store_->clock.move_ms(midnight - store_->clock.now_ms());
-  EXPECT_EQ(read()[0].caps[0].left, 10);  // of the new day
+  EXPECT_EQ(read()[0].caps[0].left, 10);  // the new day's
   ASSERT_TRUE(keys().revoke(key_)->has_value());
   EXPECT_TRUE(read().empty());
 }

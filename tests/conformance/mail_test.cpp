@@ -1,4 +1,4 @@
-// Conformance of MailStore: the outbox, links that come by mail, and what people are told.
+// Conformance of MailStore: the outbox, links sent by mail, and notices to people.
 #include <algorithm>
 #include <set>
 #include <thread>
@@ -62,7 +62,7 @@ class MailStoreTest : public OnEveryEngine {
     EXPECT_TRUE(taken.ok()) << taken.error().message;
     return *taken;
   }
-  // The address of a person, proved by a mail.
+  // Proves the person's address with a link sent by mail.
   std::string prove(const std::string& person_id, const std::string& email) {
     const std::string session = begin(person_id, "session of " + person_id);
     EXPECT_TRUE(node_->mail().ask_verification(email, actor_of(person_id, session)).ok());
@@ -255,7 +255,7 @@ TEST_P(MailStoreTest, AnAddressIsProvedByItsOwnPersonAndTheOldOneIsTold) {  // S
   const auto stolen = node_->mail().verify_email(
       link_named("proof"), {.session_id = other, .digest = link_named("b2")}, actor_of(bob, other));
   EXPECT_EQ(stolen.error().code, ErrorCode::auth_link_ended);
-  // A link that proves an address lets nobody in.
+  // A link that proves an address signs nobody in.
   EXPECT_FALSE(
       node_->people().sign_in_with_link(link_named("proof"), session_named("x"), Actor()).ok());
   ASSERT_TRUE(node_->mail()
@@ -264,7 +264,7 @@ TEST_P(MailStoreTest, AnAddressIsProvedByItsOwnPersonAndTheOldOneIsTold) {  // S
                                 actor_of(ann, session))
                   .ok());
   EXPECT_TRUE((*node_->people().find(ann))->is_email_verified);
-  // There was no address to tell before, so the page does.
+  // There was no previous address to write to, so the page shows the notice.
   ASSERT_EQ(node_->mail().notices(ann)->size(), 1u);
   EXPECT_EQ(node_->mail().notices(ann)->front().notice, Notice::email_changed);
   ASSERT_TRUE(node_->mail().see_notices(ann, store_->clock.now_ms()).ok());
@@ -339,7 +339,7 @@ TEST_P(MailStoreTest, TheLinkThatWasMailedProvesTheAddressOfAStranger) {
             ErrorCode::auth_link_ended);
 }
 
-// Without mail nothing is written to the outbox, and whoever has the link may accept.
+// Without mail, nothing is written to the outbox, and anyone who has the link may accept.
 class NoMailTest : public OnEveryEngine {};
 TURNPIKE_ON_EVERY_ENGINE(NoMailTest);
 

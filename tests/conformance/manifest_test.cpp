@@ -15,7 +15,7 @@ namespace {
 
 class Manifest : public OnEveryEngine {
  protected:
-  // One route; programs with other summaries have other hashes and the same facts.
+  // A program with one route. Another summary changes the program's hash but none of its facts.
   static std::shared_ptr<const Program> program(const std::string& summary, int credit_cost = 1,
                                                 int price_version = 1,
                                                 const std::string& path = "/a") {
@@ -72,9 +72,9 @@ TEST_P(Manifest, AnOlderHashInstalledAgainKeepsItsNameAndOnlyTheManifestGrows) {
   const Generation again = install(*old, 99);
   EXPECT_EQ(again.id, first.id);
   EXPECT_EQ(again.sequence, first.sequence);
-  EXPECT_EQ(again.compiled_at_ms, 77);  // of the compilation that first had this hash
+  EXPECT_EQ(again.compiled_at_ms, 77);  // of the first compilation with this hash
   EXPECT_EQ(again.manifest_sequence, 3u);
-  EXPECT_EQ(install(*program("newest")).sequence, 3u);  // no number was spent on the repeat
+  EXPECT_EQ(install(*program("newest")).sequence, 3u);  // the repeat used up no number
 }
 
 TEST_P(Manifest, AnotherProcessGoesOnWhereThisOneEnded) {
@@ -101,7 +101,7 @@ TEST_P(Manifest, FactsAreThoseOfEveryProgramThatWasInstalled) {
     EXPECT_EQ(facts[at].key, expected[at].key);
     EXPECT_EQ(facts[at].digest, expected[at].digest);
   }
-  install(*program("one", 5, 2, "/b"));  // one more price version, one more route
+  install(*program("one", 5, 2, "/b"));  // adds one price version and one route
   EXPECT_EQ(fact_keys().size(), expected.size() + 2);
 }
 
@@ -118,7 +118,7 @@ TEST_P(Manifest, TheTermsOfAPriceVersionNeverChangeAndARefusalLeavesNoTrace) {
   const Generation next = install(*program("one", 2, 2));
   EXPECT_EQ(next.sequence, 2u);
   EXPECT_EQ(next.manifest_sequence, 2u);
-  EXPECT_EQ(install(*program("one", 1, 1)).sequence, 1u);  // its own terms are no change
+  EXPECT_EQ(install(*program("one", 1, 1)).sequence, 1u);  // unchanged terms are accepted
 }
 
 TEST_P(Manifest, WhatIsInstalledStopsACompilationThatWouldChangeIt) {
@@ -149,7 +149,7 @@ TEST_P(Manifest, ADefinitionIsKeptWithItsFactAndDevelopmentMayChangeBoth) {
   EXPECT_TRUE(node_->manifest().install({.program = *dearer, .files = {}}).ok());
 }
 
-// What was installed must be had again without the files.
+// An installed program must be recoverable without the original files.
 TEST_P(Manifest, AProgramIsMadeAgainOfTheFilesThatAreKeptWithIt) {
   std::vector<std::vector<Source>> programs;
   for (const auto& entry :
@@ -231,7 +231,7 @@ TEST_P(Manifest, NodesThatInstallAtTheSameTimeAreOrdered) {
       sequences[generation.payload_hash].insert(generation.sequence);
     }
   }
-  EXPECT_EQ(manifest.size(), 2u * rounds);  // every installation has its own
+  EXPECT_EQ(manifest.size(), 2u * rounds);  // every installation has its own number
   EXPECT_EQ(*manifest.rbegin(), 2u * rounds);
   std::set<std::uint64_t> all;
   ASSERT_EQ(sequences.size(), 3u);

@@ -1,5 +1,6 @@
-// Conformance of NoticeStore and of the outbox: events are written with what makes them happen and
-// never twice, deliveries are sent by one at a time and on schedule, accounts are told once.
+// Conformance of NoticeStore and of the outbox: each event is written exactly once, in the
+// transaction of its cause; one node at a time sends a delivery, on schedule; each account is told
+// once.
 #include <gmock/gmock.h>
 
 #include <set>
@@ -50,7 +51,7 @@ class Notices : public OnEveryEngine {
             .secret = std::string("\0secret bytes of thirty-two, all.", 32)};
   }
   Endpoint endpoint(std::vector<EventType> types = {}) {
-    store_->clock.move_ms(1);  // they are listed by when they were made
+    store_->clock.move_ms(1);  // endpoints are listed by their creation time
     return done(store().create(wanted(std::move(types)), actor()));
   }
   Endpoint now(const std::string& id) {
@@ -80,7 +81,7 @@ class Notices : public OnEveryEngine {
     return types;
   }
 
-  // A purchase of 10 USD that is credited; its id.
+  // Makes a purchase of 10 USD that is credited; returns its id.
   std::string buy(const std::string& key) {
     commerce::NewPurchase wanted;
     wanted.account_id = account_;
@@ -108,7 +109,8 @@ class Notices : public OnEveryEngine {
     EXPECT_TRUE(done(purchases.advance(*paid_, -1)).has_value());
     return purchase.id;
   }
-  // The units are spent by a call of the key on the route; 0 leaves the window alone open.
+  // Spends the units in a call of the key on the route. With 0 units, only the spend window is
+  // opened.
   void spend(const std::string& key_id, Credits units, bool is_capped,
              const std::string& route = "route-1") {
     if (!stream_) stream_ = *node_->ledger().open_stream();
@@ -279,7 +281,7 @@ TEST_P(Notices, ADeliveryIsLeasedToOneAndComesBackWhenItsLeaseIsOver) {
   const auto again = done(other_node->notices().take_due(lease_ms, 10));
   ASSERT_EQ(again.size(), 1u);
   EXPECT_EQ(again.front().event_id, due.event_id);
-  // Whoever lost the lease changes nothing.
+  // A sender that lost the lease changes nothing.
   finish(due, answered(410));
   EXPECT_TRUE(done(store().endpoints(account_)).front().is_enabled());
   EXPECT_EQ(deliveries().front().attempts, 0u);
@@ -481,11 +483,11 @@ TEST_P(Notices, LowCreditsAreToldOnceUntilTheyRoseByAFifth) {
   EXPECT_EQ(data["balance"], "99");
   EXPECT_EQ(data["threshold"], "100");
 
-  grant(account_, 21, day_ms);  // 120: not above a fifth more
+  grant(account_, 21, day_ms);  // balance 120: no more than a fifth above the threshold
   EXPECT_EQ(done(store().tell_low_credits()), 0u);
   spend("key_1", 30, false);
   EXPECT_EQ(done(store().tell_low_credits()), 0u) << "it did not rise enough";
-  grant(account_, 31, day_ms);  // 121
+  grant(account_, 31, day_ms);  // balance 121
   EXPECT_EQ(done(store().tell_low_credits()), 0u);
   spend("key_1", 30, false);
   EXPECT_EQ(done(store().tell_low_credits()), 1u);
@@ -496,7 +498,7 @@ TEST_P(Notices, APurchaseMakesLowCreditsNewsAgain) {
   ASSERT_TRUE(store().set(account_, {50'000}, actor()).ok());
   EXPECT_EQ(done(store().tell_low_credits()), 1u);
   EXPECT_EQ(done(store().tell_low_credits()), 0u);
-  buy("one");  // 10,000: still below
+  buy("one");  // balance 10,000: still below
   EXPECT_EQ(done(store().tell_low_credits()), 1u);
   ASSERT_TRUE(store().set(account_, {60'000}, actor()).ok());
   EXPECT_EQ(done(store().tell_low_credits()), 1u) << "another threshold, another question";

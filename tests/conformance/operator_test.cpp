@@ -1,4 +1,4 @@
-// Conformance of OperatorStore, with the rules that stand on it.
+// Conformance of OperatorStore, tested through Operators.
 #include "conformance/engines.h"
 #include "identity/operators.h"
 #include "identity/token.h"

@@ -1,4 +1,4 @@
-// Conformance of PasswordStore and RecoveryCodeStore, through the rules that stand on them.
+// Conformance of PasswordStore and RecoveryCodeStore, tested through Passwords and RecoveryCodes.
 #include <algorithm>
 #include <thread>
 #include <vector>
@@ -16,10 +16,10 @@ using base::Error;
 using base::ErrorCode;
 
 constexpr crypto::PasswordCost cheap{1, 8'192};
-constexpr ErrorCode done_code = ErrorCode::request_timeout;  // one that none of this answers
+constexpr ErrorCode done_code = ErrorCode::request_timeout;  // never answered here
 const std::string good = "rivers carry seven lamps";
 const std::string other = "seven lamps carry rivers";
-const std::string nobody_knows;  // of a browser without a cookie
+const std::string nobody_knows;  // the device token of a browser without a cookie
 
 template <class T>
 ErrorCode code_of(const Result<T, Error>& result) {
@@ -30,7 +30,7 @@ NewSession session_named(const std::string& token) {
   return {.digest = crypto::sha256(token), .method = "password"};
 }
 
-// The rules of one node.
+// The objects that apply the rules on one node.
 struct Rules {
   Rules(storage::Node& node, Random& random, crypto::PasswordCost cost = cheap)
       : sessions(node.sessions(), {}, random),
@@ -61,13 +61,13 @@ class PasswordTest : public OnEveryEngine {
     EXPECT_TRUE(person.ok()) << person.error().message;
     return person->id;
   }
-  // Strangers come from everywhere, so the bound of one source plays no part.
+  // Each stranger has another address, so the limit per source plays no part.
   Actor stranger() {
     const int source = ++sources_;
     return {.principal = {}, .address = "192.0." + std::to_string(source / 250) + "." +
                        std::to_string(source % 250)};
   }
-  // The person, in a session that a link began.
+  // The person, in a session that began with a link.
   Actor enrolling(const std::string& id) {
     const std::string token = "session" + std::to_string(++sources_);
     const auto session = node_->sessions().add(id,
@@ -105,20 +105,20 @@ class PasswordTest : public OnEveryEngine {
                                          const std::string& device = nobody_knows) {
     return rules_->passwords.sign_in(login, password, device, stranger());
   }
-  // What a try is answered, and how long the next one is to wait.
+  // The answer to one try, and the seconds until the next one is allowed.
   std::pair<ErrorCode, std::uint32_t> try_once(const std::string& login,
                                                const std::string& password = "wrong") {
     const auto answer = sign_in(login, password);
     return {code_of(answer), answer.ok() ? 0 : answer.error().retry_after_seconds};
   }
-  // Waits as long as each answer asks for.
+  // Fails that many tries, with the longest wait before each.
   void fail_times(const std::string& login, int failures) {
     for (int at = 0; at < failures; ++at) {
       store_->clock.move_ms(15 * 60'000);
       ASSERT_EQ(try_once(login).first, ErrorCode::auth_sign_in_failed) << at;
     }
   }
-  // Both at once, each on a node of its own.
+  // Runs `work` on two nodes at once; returns both results, sorted.
   template <class F>
   std::vector<ErrorCode> race(F&& work) {
     const auto second = store_->open(storage::Role::gateway, "other");
@@ -160,7 +160,7 @@ TEST_P(PasswordTest, TheNextTryWaitsTwiceAsLongEachTime) {  // S15
   }
   for (std::uint32_t seconds = 1, at = 0; at < 14; ++at) {
     EXPECT_EQ(try_once("ann").first, ErrorCode::auth_sign_in_failed) << at;
-    // Whoever comes too early learns nothing, the person neither.
+    // A try that comes too early reveals nothing, even with the right password.
     EXPECT_EQ(try_once("ann", good), std::pair(ErrorCode::auth_throttled, seconds));
     store_->clock.move_ms(seconds * 1'000 - 1);
     EXPECT_EQ(try_once("ann", good), std::pair(ErrorCode::auth_throttled, 1u));
@@ -169,12 +169,12 @@ TEST_P(PasswordTest, TheNextTryWaitsTwiceAsLongEachTime) {  // S15
   }
   EXPECT_EQ(try_once("ann", good).first, done_code);
   EXPECT_EQ(try_once("ann").first, ErrorCode::auth_sign_in_failed);
-  EXPECT_EQ(try_once("ann", good).first, done_code);  // what was counted is cleared
+  EXPECT_EQ(try_once("ann", good).first, done_code);  // the success cleared the count
 }
 
 TEST_P(PasswordTest, ALoginOfNobodyIsAnsweredAlike) {  // S16
   person_with_password("known");
-  new_person("passkeys");  // without a password
+  new_person("passkeys");  // a person without a password
   const std::string disabled = person_with_password("disabled");
   ASSERT_TRUE(node_->people().set_disabled(disabled, true, operator_actor()).ok());
   for (int at = 0; at < 12; ++at) {
@@ -192,7 +192,7 @@ TEST_P(PasswordTest, OfTwoTriesAtOnceTheSecondIsJudgedByTheFirst) {
   fail_times("ann", 5);
   store_->clock.move_ms(1'000);
   const std::string hash = *node_->passwords().begin_try({.login = "ann"});
-  // Both were let through before either was counted.
+  // Both tries were admitted before either was counted.
   EXPECT_EQ(race([&](storage::Node& node, int at) {
               const std::string name = "race" + std::to_string(at);
               return code_of(node.passwords().sign_in({.login = "ann"}, {.hash = hash},
@@ -217,14 +217,14 @@ TEST_P(PasswordTest, AKnownBrowserCountsApart) {
   fail_times("ann", 7);
   EXPECT_EQ(try_once("ann", good).first, ErrorCode::auth_throttled);
   ASSERT_TRUE(sign_in("ann", good, laptop).ok());
-  EXPECT_EQ(try_once("ann", good).first, done_code);  // success cleared what strangers left
+  EXPECT_EQ(try_once("ann", good).first, done_code);  // the success cleared the strangers' failures
 
   for (int at = 0; at < 5; ++at) {
     EXPECT_EQ(code_of(sign_in("ann", "wrong", laptop)), ErrorCode::auth_sign_in_failed);
   }
   EXPECT_EQ(code_of(sign_in("ann", good, laptop)), ErrorCode::auth_throttled);
   EXPECT_EQ(try_once("ann", good).first, done_code);
-  // It is known to those who signed in with it alone.
+  // A browser is known only for the persons who signed in with it.
   person_with_password("bob");
   fail_times("bob", 7);
   EXPECT_EQ(code_of(sign_in("bob", good, laptop)), ErrorCode::auth_throttled);
@@ -249,7 +249,7 @@ TEST_P(PasswordTest, ABrowserIsForgottenAfterAYear) {
   const std::string laptop = sign_in("ann", good)->device;
   store_->clock.move_ms(Passwords::device_ms);
   for (int at = 0; at < 5; ++at) EXPECT_FALSE(sign_in("ann", "wrong", laptop).ok());
-  EXPECT_EQ(try_once("ann", good).first, ErrorCode::auth_throttled);  // counted with the person
+  EXPECT_EQ(try_once("ann", good).first, ErrorCode::auth_throttled);  // counted for the person
   ASSERT_TRUE(node_->sessions().sweep().ok());
   store_->clock.move_ms(1'000);
   EXPECT_EQ(code_of(sign_in("ann", good, laptop)), done_code);
@@ -306,7 +306,7 @@ TEST_P(PasswordTest, WhoForgotItSetsAnotherInASessionThatEnrols) {
   const auto own = std::find_if(sessions.begin(), sessions.end(),
                                 [&](const Session& one) { return one.id == ann.session_id; });
   ASSERT_NE(own, sessions.end());
-  EXPECT_EQ(own->strength, Strength::single);  // it stands for the password now
+  EXPECT_EQ(own->strength, Strength::single);  // the session now rests on the password
 }
 
 TEST_P(PasswordTest, AFirstPasswordIsSetOnce) {
@@ -396,7 +396,7 @@ TEST_P(PasswordTest, TheLastCredentialStays) {
             sorted(done_code, ErrorCode::identity_last_credential));
 }
 
-// A credential of a way in which nobody signs in here keeps nobody in.
+// A credential for a disabled way of signing in does not count as a remaining credential.
 TEST_P(PasswordTest, OnlyCredentialsThatLetInAreCounted) {
   const std::string id = person_with_password("ann");
   add_passkey(id);
@@ -416,7 +416,7 @@ TEST_P(PasswordTest, OnlyCredentialsThatLetInAreCounted) {
   EXPECT_EQ(code_of(without_passwords->people().remove_passkey(id, passkey.id, session_of(ann),
                                                                ann)),
             ErrorCode::identity_last_credential);
-  EXPECT_EQ(node_->people().passkeys(id)->size(), 1u);  // nothing of it was done
+  EXPECT_EQ(node_->people().passkeys(id)->size(), 1u);  // nothing was removed
   const auto elsewhere = opened_with({.former_passkey_domains = {passkey.rp_id}});
   EXPECT_EQ(code_of(elsewhere->passwords().remove(id, session_of(ann), ann)),
             ErrorCode::identity_last_credential);
@@ -469,7 +469,7 @@ TEST_P(PasswordTest, ARecoveryCodeLetsInOnceToEnrol) {  // S18
   ASSERT_TRUE(node_->people().set_disabled(id, true, operator_actor()).ok());
   EXPECT_EQ(use(*node_, "ann", anew->codes[2]), ErrorCode::auth_sign_in_failed);
   ASSERT_TRUE(node_->people().set_disabled(id, false, operator_actor()).ok());
-  EXPECT_EQ(use(*node_, "ann", anew->codes[2]), done_code);  // the refusal used nothing up
+  EXPECT_EQ(use(*node_, "ann", anew->codes[2]), done_code);  // the refusal did not use up the code
 }
 
 TEST_P(PasswordTest, GuessesAtRecoveryCodesWait) {  // S15

@@ -1,5 +1,6 @@
-// PaymentService: what really happens to money in the model of purchases. It keeps what it began by
-// its step_key, for all cases of a database, since nodes look at what others left open. One Thread.
+// PaymentService: the payment service in the model of purchases, and the truth about its payments.
+// It remembers what it began by step_key. All cases of a database share it, since nodes also look
+// up payments that earlier cases left open. One Thread.
 #pragma once
 
 #include <functional>
@@ -20,9 +21,9 @@ class PaymentService final : public BoundProcessor {
     Payment payment;
     int disputes = 0;
     bool is_of_saved_method = false;
-    bool was_told_paid = false;  // a look said so
+    bool was_told_paid = false;  // a look_up() reported it as paid
   };
-  // What becomes of a charge.
+  // The result of a charge.
   enum class Verdict : std::uint8_t { pays, takes_time, tries_later, asks_customer, never };
 
   Result<Begun> begin(const Order& order, Call&) override {
@@ -52,7 +53,7 @@ class PaymentService final : public BoundProcessor {
     on_charge(order, reference);
     if (is_away) return away(true);
     Truth& truth = truths.at(std::string(reference));
-    // As payment services do, it charges a payment that it began once.
+    // Like a real payment service, it charges a payment once.
     if (truth.payment.progress == Progress::never_ran) judge(truth);
     if (std::exchange(loses_answer, false)) return away(true);
     return told(std::string(reference));
@@ -67,7 +68,7 @@ class PaymentService final : public BoundProcessor {
   Result<Begun> begin_setup(const Order& order, Call&) override {
     if (is_away) return away(false);
     const std::string reference = "seti_" + std::string(order.step_key);
-    // The person saves one and the same card, whatever else goes on.
+    // The customer saves the same card in every setup of an order.
     setups[reference].method =
         SavedMethod{"pm_" + reference, "visa", "4242", std::string(order.account_id), 4, 2031};
     if (std::exchange(loses_answer, false)) return away(true);
@@ -85,7 +86,7 @@ class PaymentService final : public BoundProcessor {
     return all;
   }
 
-  // The references of an account.
+  // The references of an account's payments.
   std::vector<std::string> of(const std::string& account_id) const {
     std::vector<std::string> references;
     for (const auto& [reference, truth] : truths) {
@@ -104,7 +105,7 @@ class PaymentService final : public BoundProcessor {
   bool is_away = false;
   bool loses_answer = false;
   Verdict verdict = Verdict::pays;
-  std::function<void(const Order&, std::string_view reference)> on_charge;  // each that is sent
+  std::function<void(const Order&, std::string_view reference)> on_charge;  // called per charge
   std::map<std::string, Truth> truths;  // by reference
   std::map<std::string, SetupState> setups;
 

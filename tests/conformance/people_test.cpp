@@ -33,7 +33,7 @@ NewSession session_with(std::string_view token,
 class PeopleStoreTest : public OnEveryEngine {
  protected:
   std::string new_account() { return Accounts(node_->accounts(), {10, day_ms}).create("Acme")->id; }
-  // With a link whose token is the login.
+  // A person with a sign-in link whose token is the login.
   std::string new_person(const std::string& login) {
     const auto person = node_->people().add({login, login, "handle of " + login}, std::nullopt,
                                             {digest_of(login), 60 * minute_ms}, operator_actor());
@@ -54,14 +54,14 @@ class PeopleStoreTest : public OnEveryEngine {
 };
 TURNPIKE_ON_EVERY_ENGINE(PeopleStoreTest);
 
-constexpr ErrorCode as_asked = ErrorCode::request_timeout;  // one that no store answers
+constexpr ErrorCode as_asked = ErrorCode::request_timeout;  // a code that no store answers
 
 template <class T>
 ErrorCode outcome_of(const Result<T, base::Error>& result) {
   return result.ok() ? as_asked : result.error().code;
 }
 
-// Of racers: so many did it, and the others were refused.
+// Expects that `done` racers succeeded and the others were refused with `of_the_others`.
 void expect_done(std::ptrdiff_t done, const std::vector<ErrorCode>& answers,
                  ErrorCode of_the_others) {
   EXPECT_EQ(std::count(answers.begin(), answers.end(), as_asked), done);
@@ -100,7 +100,7 @@ TEST_P(PeopleStoreTest, ASessionEndsWhenItIsIdleAndAtTheLatestAfterItsTime) {
   const std::string id = new_person("ann");
   ASSERT_TRUE(node_->sessions().add(id, session_with("idle"), person(id)).ok());
   store_->clock.move_ms(limits.idle_ms - 1);
-  EXPECT_TRUE(goes_on("idle"));  // and was seen
+  EXPECT_TRUE(goes_on("idle"));  // this use counts as activity
   store_->clock.move_ms(limits.idle_ms - 1);
   EXPECT_TRUE(goes_on("idle"));
   store_->clock.move_ms(limits.idle_ms);
@@ -420,7 +420,7 @@ TEST_P(PeopleStoreTest, WhatEndedLongAgoIsSwept) {
   store_->clock.move_ms(40 * day_ms);
   ASSERT_TRUE(node_->sessions().sweep().ok());
   EXPECT_FALSE(goes_on("t"));
-  ASSERT_TRUE(node_->sessions().add(id, session_with("t"), person(id)).ok());  // its digest is free
+  ASSERT_TRUE(node_->sessions().add(id, session_with("t"), person(id)).ok());  // digest is free
 }
 
 TEST_P(PeopleStoreTest, EventsAreInTheOrderOfTheirCommits) {

@@ -1,13 +1,14 @@
-// Property: whatever becomes of payments, in whatever order anybody is told of it, however old what
-// a node has seen is by the time that it writes, purchases keep their invariants
-// (commerce/purchase.h, commerce/auto_top_up.h): I1 to I7 are looked at after every step of a case.
+// Property: purchases keep their invariants (commerce/purchase.h, commerce/auto_top_up.h), whatever
+// happens to payments, in whatever order the nodes hear of it, and however stale a node's view is
+// when it writes. I1 to I7 are checked after every step of a case.
 //
-// A case is a payment service, two nodes with desks and ledgers of their own on one database, and
-// one account that buys, pays, is refunded, disputes, spends, and has its Credits topped up. At its
-// end the service is there, somebody looks, and the books say exactly what the service says.
+// A case consists of a payment service, two nodes with their own desks and ledgers on one database,
+// and one account that buys, pays, is refunded, disputes, spends and tops up automatically. At the
+// end of a case the service is available and the nodes look up everything that is due; the books
+// must then match the service exactly.
 //
-// Cases share a database, each with an account of its own. TURNPIKE_PROPERTY_CASES raises their
-// number; the seed is printed, and RC_PARAMS="seed=..." repeats it.
+// Cases share a database; each has its own account. TURNPIKE_PROPERTY_CASES sets their number. The
+// seed is printed; RC_PARAMS="seed=..." repeats a run.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
@@ -39,12 +40,12 @@ enum class Act : std::uint8_t {
   dispute,
   win,
   lose,
-  deliver,       // a hint that waits, in any order
-  deliver_kept,  // and it stays, to come again
+  deliver,       // delivers any waiting hint
+  deliver_kept,  // delivers one that may be delivered again
   drop,
   poll,
-  look,   // is asked; what it answers is written by
-  write,  // perhaps much later
+  look,   // asks the service; its answer is stored by
+  write,  // a write, perhaps much later
   hold,
   settle,
   release,
@@ -56,9 +57,9 @@ enum class Act : std::uint8_t {
   turn_on,
   turn_off,
   scan,
-  note_charge,  // a node is about to charge a run;
-  send_charge,  // it may be the next day until it does
-  judge,        // what the next charges come to
+  note_charge,  // a node notes that it will charge a run
+  send_charge,  // sends a noted charge, perhaps a day later
+  judge,        // chooses the results of the next charges
   resume,
 };
 constexpr const char* act_names[] = {
@@ -81,13 +82,13 @@ std::ostream& operator<<(std::ostream& out, const Deed& deed) {
 
 constexpr int nodes_of_bed = 2;
 constexpr int keys_of_case = 3;
-constexpr std::int64_t patient_ms = 60'000;  // a slow machine is not an outage
+constexpr std::int64_t patient_ms = 60'000;  // a slow machine must not look like an outage
 constexpr char service_name[] = "service";
 constexpr std::int64_t run_minor = 100;
 constexpr Credits run_threshold = 800;
 constexpr std::int64_t monthly_limit_minor = 6 * run_minor;
 
-// Processes die here, machines do not: nothing waits for the disk.
+// Only processes die in this test, not machines, so no write has to wait for the disk.
 storage::Settings model_settings() {
   storage::Settings settings = support::patient_settings(1);
   settings.is_durability_relaxed = true;
@@ -105,7 +106,7 @@ struct ModelBed {
   PaymentService service;
 };
 
-// How often cases came to what they are about: printed, since a model that never gets there finds
+// Counts the states that the cases reached. Printed, since a model that never reaches them finds
 // nothing.
 struct Reached {
   int purchases = 0;
@@ -192,7 +193,7 @@ class PurchaseWorld {
     }
   }
 
-  // The invariants that hold at every moment.
+  // Checks the invariants that hold at every moment.
   void check() {
     std::set<std::string> expected;
     Credits paid_for = 0;
@@ -216,7 +217,7 @@ class PurchaseWorld {
     RC_ASSERT(balance + charged_ <= paid_for);
   }
 
-  // The service is there, nobody holds anything, and nodes look at what is due.
+  // Makes the service available, ends all holds, and lets a node look up everything that is due.
   void finish() {
     service_.is_away = service_.loses_answer = false;
     service_.verdict = PaymentService::Verdict::pays;
@@ -229,10 +230,10 @@ class PurchaseWorld {
       node.held.clear();
       node.ledger->stop();
     }
-    // One that begins reads at once what the service says has changed.
+    // A new reconciler reads at once what the service lists as changed.
     nodes_[0].reconciler.emplace(*nodes_[0].desk, *metrics_);
     poll(0, 30 * 60);
-    poll(0, 1);  // looks at them
+    poll(0, 1);  // looks these purchases up
     for (int pass = 0; pass < 50 && !is_at_rest(); ++pass) poll(0, 600);
     check();
     Credits there = 0;
@@ -261,7 +262,7 @@ class PurchaseWorld {
     std::unique_ptr<ledger::EscrowLedger> ledger;
     std::vector<Held> held;
   };
-  struct Told {  // a look whose answer is not written yet
+  struct Told {  // an answer of the service that is not written yet
     Purchase seen;
     Payment payment;
   };
@@ -321,7 +322,7 @@ class PurchaseWorld {
     RC_ASSERT(minors_.emplace(key, minor).first->second == minor);
     if (known != replies_.end()) RC_ASSERT(bought->body == known->second);  // I7
     replies_.emplace(key, bought->body);
-    // I3: whoever knows where to pay knows of what is durable.
+    // I3: a caller that has a payment URL has a purchase that is durable.
     const auto durable = purchases().find(bought->id);
     RC_ASSERT(durable.ok() && durable->has_value());
     RC_ASSERT(!(*durable)->reference.empty());
@@ -339,16 +340,16 @@ class PurchaseWorld {
     hints_.push_back({Hint::Of::payment, truth.payment.payment});
   }
 
-  // False: it cannot happen now.
+  // Returns false if this cannot happen now.
   static bool change(const std::string& reference, Truth& truth, const Deed& deed) {
     Payment& payment = truth.payment;
     const bool is_paid = payment.progress == Progress::paid;
     const bool is_final = payment.dispute == Dispute::open || payment.dispute == Dispute::lost;
-    // No person pays what a saved method is charged for.
+    // A customer cannot pay what only a saved method is charged for.
     const bool is_charging = payment.progress == Progress::processing;
     if (truth.is_of_saved_method && !is_paid && !is_charging) return false;
     switch (deed.act) {
-      case Act::pay:  // money can come for what was declined or expired, too
+      case Act::pay:  // money can also arrive after a decline or an expiry
         payment.progress = Progress::paid;
         return !is_paid;
       case Act::decline:
@@ -458,7 +459,7 @@ class PurchaseWorld {
     nodes_[deed.node].auto_top_ups->pass();
   }
 
-  // As Desk::charge() does, of which the other half comes later, or never.
+  // The first half of Desk::charge(). The other half follows later or never.
   void note_charge(const Deed& deed) {
     for (const Purchase& run : all()) {
       const bool is_charged_next = is_run(run) && run.state == State::awaiting_payment;
@@ -482,19 +483,19 @@ class PurchaseWorld {
     order.account_id = run.account_id;
     order.step_key = key;
     order.price = {run.currency, run.minor};
-    const bool was_on = std::exchange(is_on_, true);  // when the charge was begun
+    const bool was_on = std::exchange(is_on_, true);  // as when the charge began
     ProcessorCall call("", patient_ms);
     const auto payment = service_.charge(order, run.reference, call);
     is_on_ = was_on;
     if (payment.ok()) told_.push_back({run, *payment});
   }
 
-  // Each charge as it reaches the service.
+  // Checks each charge when it reaches the service.
   void check_charge(const Order& order, std::string_view reference) {
     const auto run = purchases().find(order.purchase_id);
     RC_ASSERT(run.ok() && run->has_value());
     RC_ASSERT((*run)->reference == reference);  // I3
-    RC_ASSERT((*run)->account_id == account_);  // no case leaves a run to the next one
+    RC_ASSERT((*run)->account_id == account_);  // no case leaves a run to the next
     RC_ASSERT(is_on_);                          // I6
     RC_ASSERT(order.price.minor == run_minor);
   }
@@ -519,7 +520,7 @@ class PurchaseWorld {
 
   // ---- spending
 
-  // Valid as long as `id`.
+  // The fact refers to `id` and is valid as long as it.
   ledger::UsageFact fact_of(const std::string& id, bool is_success) {
     ledger::UsageFact fact;
     fact.message_id = fact.request_id = id;
@@ -578,14 +579,14 @@ class PurchaseWorld {
     RC_ASSERT(own->second.origin == purchase.origin);
   }
 
-  // Of all disputes that it may have won.
+  // The possible allocations of all disputes that may have been won.
   std::vector<std::string> restored_of(const Purchase& purchase) {
     std::vector<std::string> ids;
     const Truth& truth = service_.truths.at(purchase.reference);
     for (int number = 1; number <= truth.disputes; ++number) {
       const std::string dispute = "dp_" + purchase.reference + "_" + std::to_string(number);
       ids.push_back(restoring_allocation_of(purchase.id, dispute));
-      for (int late = 1; late < 20; ++late) {  // of what nodes returned after it was won
+      for (int late = 1; late < 20; ++late) {  // for units that nodes returned after the win
         ids.push_back(restoring_allocation_of(purchase.id, dispute + "." + std::to_string(late)));
       }
     }
@@ -605,7 +606,7 @@ class PurchaseWorld {
     return was_paid(purchase.state) == (payment.progress == Progress::paid);
   }
 
-  // For the next case.
+  // Closes everything that the next case could still see.
   void leave_nothing_open() {
     if (is_on_) replace_policy(0, false);
     std::vector<Hint> ended;
@@ -653,7 +654,7 @@ class PurchaseWorld {
 
   ModelBed& bed_;
   Reached& reached_;
-  support::SeededRandom random_{1};  // when to look next, the same however often a case is led
+  support::SeededRandom random_{1};  // for the times of looks; repeats with the case
   std::unique_ptr<base::Log> log_ = base::make_silent_log();
   std::unique_ptr<base::Metrics> metrics_ = base::make_metrics();
   PaymentService& service_;
@@ -661,13 +662,13 @@ class PurchaseWorld {
   std::array<Node, nodes_of_bed> nodes_;
   std::string account_;
   std::string offer_;
-  std::map<std::string, std::int64_t> minors_;  // by key: of the first that was opened under it
+  std::map<std::string, std::int64_t> minors_;  // by key, of the first purchase under it
   std::map<std::string, std::string> replies_;  // by key
   std::vector<Hint> hints_;
   std::vector<Told> told_;
   std::vector<Purchase> noted_;  // runs that a node is about to charge
   std::string setup_id_;         // the latest
-  bool is_on_ = false;           // the policy, as replies said
+  bool is_on_ = false;           // the policy according to replies
   Credits charged_ = 0;
   int calls_ = 0;
 };
@@ -695,7 +696,7 @@ int cases_of_model(int otherwise) {
   return wanted == nullptr ? otherwise : std::atoi(wanted);
 }
 
-constexpr int cases_per_model_bed = 50;  // verifying reads the whole database
+constexpr int cases_per_model_bed = 50;  // verify() reads the whole database
 
 class PurchaseModel : public testing::TestWithParam<storage::Engine> {};
 INSTANTIATE_TEST_SUITE_P(Engines, PurchaseModel, testing::ValuesIn(support::engines),
@@ -705,7 +706,7 @@ TEST_P(PurchaseModel, KeepsItsInvariantsInEveryOrder) {
   if (const std::string why = support::missing(GetParam()); !why.empty()) GTEST_SKIP() << why;
   runtime::BlockingPool pool(1, 16);
   rc::detail::TestParams params = rc::detail::configuration().testParams;
-  params.maxSize = 60;  // deeds in the longest cases
+  params.maxSize = 60;  // most deeds in a case
   params.maxSuccess = cases_of_model(GetParam() == storage::Engine::sqlite ? 500 : 200);
   const rc::detail::TestMetadata metadata{.id = "purchases",
                                           .description = "purchases keep their invariants"};
@@ -730,7 +731,7 @@ TEST_P(PurchaseModel, KeepsItsInvariantsInEveryOrder) {
           }
           world.finish();
         } catch (...) {
-          bed.reset();  // the next case must not find what this one broke
+          bed.reset();  // the next case must not see what this one broke
           throw;
         }
       },

@@ -1,5 +1,5 @@
-// Conformance of PurchaseStore: opening under a key, steps and what they move in the books, what is
-// due, refunds. purchase_model_test.cpp leads long random lives of purchases.
+// Conformance of PurchaseStore: opening under a key, steps and what they move in the books, due
+// purchases, refunds. purchase_model_test.cpp runs long random histories of purchases.
 #include <gmock/gmock.h>
 
 #include <atomic>
@@ -82,7 +82,7 @@ class Purchases : public OnEveryEngine {
     return {};
   }
   std::int64_t balance() { return done(node_->ledger().balance(account_)).credits; }
-  // Units that a node holds; given back by close().
+  // Leases units to a node; close() returns them.
   ledger::LeaseReturn lease(Credits units) {
     const ledger::LeaseRequest requests[] = {
         {.account_id = account_, .calls = {units}, .hold_ms = 30'000, .settle_ms = 90'000}};
@@ -343,7 +343,7 @@ TEST_P(Purchases, ADisputeVoidsLocksAndGivesBackWhenItIsWon) {
   purchase = look(purchase, payment);
   EXPECT_EQ(balance(), 10'000) << "a repeat gives nothing";
   expect_sound_books();
-  // A second one takes what the first one gave back.
+  // A second dispute takes back what the first one returned.
   payment.dispute = Dispute::lost;
   payment.dispute_id = "dp_2";
   purchase = look(purchase, payment);

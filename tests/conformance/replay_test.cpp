@@ -1,4 +1,4 @@
-// Conformance of ReplayStore, and of what a settlement does with a claim (ledger/replay.h).
+// Conformance of ReplayStore, and of how a settlement uses a claim (ledger/replay.h).
 #include <atomic>
 #include <thread>
 #include <utility>
@@ -21,7 +21,7 @@ class ReplayPort : public OnEveryEngine {
     begin(*node_);
   }
 
-  // A new incarnation of the node: whoever had its directory before is dead.
+  // Starts a new incarnation of the node; the previous owner of its directory is dead.
   void begin(storage::Node& node) {
     ASSERT_TRUE(node.ledger().start().ok());
     leases_ = node.ledger().open_leases();
@@ -52,13 +52,13 @@ class ReplayPort : public OnEveryEngine {
     if (how != How::too_large) reply.reply = {201, {{"Content-Type", "text/x"}}, odd_body()};
     return reply;
   }
-  // Every byte that neither engine's text would take.
+  // Every byte value, many of which the engines' text types refuse.
   static std::string odd_body() {
     std::string body;
     for (int byte = 0; byte < 256; ++byte) body += static_cast<char>(byte);
     return body;
   }
-  // One unit each, with those replies, in one batch.
+  // Settles one unit for each reply, all in one batch.
   SettleAnswer settle(const std::vector<ReplyToKeep>& replies) {
     LeaseRequest request;
     request.account_id = account_;
@@ -198,7 +198,7 @@ TEST_P(ReplayPort, AGetOfADeadIncarnationIsRunAgainAndAPostIsNot) {
 }
 
 TEST_P(ReplayPort, ACallOfAnotherLiveNodeIsNotDead) {
-  if (GetParam() == storage::Engine::sqlite) return;  // one gateway has the file
+  if (GetParam() == storage::Engine::sqlite) return;  // a SQLite file has one gateway
   ASSERT_EQ(claimed(claim("r1")), Kind::claimed);
   const auto other = store_->open(storage::Role::gateway, "other");
   ASSERT_TRUE(other->ledger().start().ok());

@@ -1,5 +1,5 @@
-// Conformance of what operators read across accounts: ReportStore, the days and callers of
-// UsageStore, the list of CorrectionStore, and the search of AccountStore.
+// Conformance of the reads that operators make across accounts: ReportStore, the days and callers
+// of UsageStore, the list of CorrectionStore, and the search of AccountStore.
 #include <gmock/gmock.h>
 
 #include "conformance/engines.h"
@@ -19,7 +19,7 @@ class Reports : public OnEveryEngine {
     stream_ = *node_->ledger().open_stream();
   }
 
-  // Settles a call of that account; 0 units: it is not charged.
+  // Settles a call of that account. With 0 units it is not charged.
   void call(const std::string& account, const std::string& message, const std::string& route,
             Credits units) {
     std::vector<LeaseShare> shares;
@@ -74,7 +74,7 @@ TEST_P(Reports, LeasedUnitsAreThoseThatAreNotChargedYet) {
   const std::vector<LeaseShare> shares{{grant.lease_id, grant.epoch, 5}};
   const SettleEntry entries[] = {{&fact, shares}};
   ASSERT_TRUE(stream_->settle(1, entries)->committed());
-  // Whether the charge is posted to the lease yet or not.
+  // The result does not depend on whether the charge is posted to the lease yet.
   EXPECT_EQ(node_->reports().leased()->units, grant.units - 5);
 }
 

@@ -1,6 +1,5 @@
-// Shop and Reconciler on both databases, with a processor whose every answer a test chooses: what a
-// caller is told, what is asked of the processor how often, and that nothing is lost when nobody
-// tells us anything.
+// Shop and Reconciler on both databases, with a processor whose answers a test chooses: what a
+// caller is told, how often the processor is asked, and that nothing is lost if no hint arrives.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -56,7 +55,7 @@ class OnShop : public OnEveryEngine {
     EXPECT_EQ(all.size(), 1u);
     return all.front();
   }
-  // As the gateway does each second, for so long.
+  // Moves the clock and runs the pass that the gateway runs each second.
   void reconcile_for(std::int64_t seconds) {
     for (std::int64_t second = 0; second < seconds; ++second) {
       store_->clock.move_ms(1'000);
@@ -132,7 +131,7 @@ TEST_P(OnShop, WhatWasPaidIsListedApart) {
 
 TEST_P(OnShop, WhoComesBackFromPayingHasItLookedAtAFewTimes) {
   (void)done(buy("k"));
-  reconcile_for(60);  // its looks are far between by now
+  reconcile_for(60);  // its looks are rare by now
   const int before = fake_.looks;
   for (int at = 0; at < 30; ++at) {
     (void)done(shop_->look_soon(only_purchase()));
@@ -184,7 +183,7 @@ TEST_P(OnShop, AnAnswerThatIsLostBeginsAnewAndOnlyOneCheckoutCounts) {
   fake_.loses_answer = false;
   const std::string id = done(buy("k")).id;
   EXPECT_EQ(only_purchase().reference, "cs_" + id + ".begin.1");
-  // The one that nobody was shown expires, and that means nothing.
+  // The checkout that was never shown to anyone expires. This changes nothing.
   fake_.payments.at("cs_" + id + ".begin").progress = Progress::expired;
   const Hint hints[] = {{Hint::Of::reference, "cs_" + id + ".begin"}};
   EXPECT_EQ(done(node_->purchases().hint("fake", hints)), 0u);
@@ -273,11 +272,11 @@ TEST_P(OnShop, WhatNobodyToldIsFoundInTheListOfChanges) {
   const std::string reference = "cs_" + bought.id + ".begin";
   fake_.pay(reference);
   reconcile_for(15);
-  // Nothing of a purchase that is credited is due; a refund at the processor is seen by its list.
+  // A credited purchase is never due; a refund at the processor is found in its list of changes.
   fake_.payments.at(reference).refunded = 1'000;
   fake_.changed = {{Hint::Of::payment, "pi_" + reference}, {Hint::Of::payment, "pi_of_others"}};
   fake_.until_ms = store_->clock.now_ms() + 1;
-  Reconciler next(*desk_, *metrics_);  // whose first pass reads them
+  Reconciler next(*desk_, *metrics_);  // its first pass reads the list
   store_->clock.move_ms(6 * 60'000);
   next.pass();
   next.pass();

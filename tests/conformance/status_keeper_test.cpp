@@ -1,5 +1,5 @@
-// The keeper on real stores, on a clock that the test moves: one leader closes rounds, the others
-// follow, and whatever dies, the chain has neither a gap nor a twin.
+// The keeper on real stores, with a clock that the test moves. One leader closes rounds, the others
+// follow, and the chain has neither a gap nor a fork, whichever node dies.
 #include "status/keeper.h"
 
 #include <algorithm>
@@ -57,7 +57,7 @@ WatchedProgram program_named(const std::string& generation) {
   return program;
 }
 
-// One node: its access to the store, its keeper and the world that it looks at.
+// One node: its store, its keeper and the results of its looks.
 class TestNode final : public Looker {
  public:
   TestNode(std::unique_ptr<storage::Node> node, const std::string& name,
@@ -93,7 +93,7 @@ class TestNode final : public Looker {
   Keeper& keeper() { return keeper_; }
   StatusStore& store() { return node_->status(); }
 
-  std::function<bool(const std::string&)> world;  // whether a target does well; null: all do
+  std::function<bool(const std::string&)> world;  // whether looks at a target pass; null: always
   std::map<std::string, int> looks;
   TrafficSums traffic;
   support::KeptLog log;
@@ -117,7 +117,7 @@ class StatusKeeperTest : public OnEveryEngine {
 
   TestNode& add(const std::string& name, const std::string& generation = "gen_1") {
     auto node = GetParam() == storage::Engine::sqlite
-                    ? store_->open(storage::Role::tool)  // beside the fixture's own
+                    ? store_->open(storage::Role::tool)  // beside the fixture's gateway
                     : store_->open(storage::Role::gateway, name);
     nodes_.push_back(std::make_unique<TestNode>(std::move(node), name, seed_, store_->random));
     nodes_.back()->keeper().watch(program_named(generation));
@@ -129,7 +129,8 @@ class StatusKeeperTest : public OnEveryEngine {
       for (const auto& node : nodes_) node->turn(store_->clock.now_ms());
     }
   }
-  // The whole chain, checked: numbers, heads, signatures, and the same book from the evidence.
+  // Reads and checks the whole chain: numbers, heads, signatures, and that the evidence yields the
+  // same book.
   std::vector<StoredRound> chain() {
     const auto key = crypto::ed25519_public_key(seed_);
     auto rounds = *node_->status().rounds("st_test", 1, 10'000);
@@ -186,7 +187,7 @@ TEST_P(StatusKeeperTest, ANodeClosesARoundEachMinute) {
   TestNode& node = add("node_a");
   run_ms(10 * round_ms);
   const auto rounds = chain();
-  EXPECT_EQ(rounds.size(), 9u);  // the one that runs is not over
+  EXPECT_EQ(rounds.size(), 9u);  // the current round is not over
   EXPECT_EQ(level(node, "gateway"), Level::operational);
   EXPECT_EQ(level(node, "provider:weather"), Level::operational);
   EXPECT_EQ(level(node, "operation:route-1:GET"), Level::operational);
@@ -203,7 +204,7 @@ TEST_P(StatusKeeperTest, OneOfThreeNodesLeadsAndAllKnowTheSame) {
     EXPECT_EQ(node->keeper().standing()->newest.round,
               nodes_.front()->keeper().standing()->newest.round);
     EXPECT_EQ(node->looks.contains("upstream:up"), node->keeper().is_leader());
-    EXPECT_GE(node->looks["gateway:healthz"], 5);  // every node looks at its own
+    EXPECT_GE(node->looks["gateway:healthz"], 5);  // every node looks at itself
   }
   EXPECT_EQ(leaders, 1);
   EXPECT_EQ(chain().back().round.head.nodes,
@@ -215,7 +216,7 @@ TEST_P(StatusKeeperTest, AnotherNodeGoesOnWhenTheLeaderIsGone) {
   add("node_b");
   run_ms(5 * round_ms);
   const auto leads = [](const auto& node) { return node->keeper().is_leader(); };
-  nodes_.erase(std::find_if(nodes_.begin(), nodes_.end(), leads));  // killed: no word of it
+  nodes_.erase(std::find_if(nodes_.begin(), nodes_.end(), leads));  // killed without release
   const std::size_t before = chain().size();
   run_ms(5 * round_ms);
   EXPECT_TRUE(nodes_.front()->keeper().is_leader());
@@ -243,7 +244,7 @@ TEST_P(StatusKeeperTest, RoundsThatNobodyClosedInTimeAreClosedAfterwards) {
   const auto rounds = chain();
   EXPECT_EQ(rounds.back().round.head.ended_at_ms - rounds.front().round.head.started_at_ms,
             static_cast<std::int64_t>(rounds.size()) * round_ms);
-  // What was not looked at is told as unknown and as nothing else.
+  // Missed looks count as unknown and as nothing else.
   std::uint64_t unknown = 0;
   for (const Segment& one : node.keeper().standing()->book.open_segments()) {
     EXPECT_EQ(one.expected, one.passed + one.failed + one.unknown) << one.scope;
@@ -260,7 +261,7 @@ TEST_P(StatusKeeperTest, AProviderThatFailsHasAnIncidentAndRecovers) {
   run_ms(12 * round_ms);
   EXPECT_EQ(level(node, "provider:weather"), Level::major_outage);
   const auto open = *node.store().recent_incidents(0);
-  ASSERT_EQ(open.size(), 1u);  // the operation's failures are the provider's
+  ASSERT_EQ(open.size(), 1u);  // the operation's failures belong to the provider
   EXPECT_EQ(open[0].incident.scope, "provider:weather");
   EXPECT_EQ(open[0].incident.state, IncidentState::open);
   EXPECT_EQ(open[0].incident.affected, std::vector<std::string>{"route-1:GET"});
@@ -292,11 +293,11 @@ TEST_P(StatusKeeperTest, TellsOfCallsWithoutTellingOfFew) {
   EXPECT_EQ(traffic("traffic:operation:route-1:GET")->good, 9'047u);  // of 1,050 in five minutes
   EXPECT_EQ(traffic("traffic:provider:weather")->good, 9'047u);
   EXPECT_EQ(traffic("traffic:gateway")->provider_fault, 953u);
-  EXPECT_EQ(level(node, "provider:weather"), Level::degraded);  // though every look passes
+  EXPECT_EQ(level(node, "provider:weather"), Level::degraded);  // although every look passes
   EXPECT_FALSE(traffic("traffic:gateway")->counts);
 }
 
-// 14: a virtual day, on PostgreSQL its first hours; the upstream counts what it is asked.
+// 14: simulates a day (on PostgreSQL its first two hours) and counts the looks at the upstream.
 TEST_P(StatusKeeperTest, ADayOfLooksKeepsTheBudget) {
   const int hours = GetParam() == storage::Engine::sqlite ? 24 : 2;
   TestNode& node = add("node_a");
@@ -348,7 +349,7 @@ TEST_P(StatusSweepTest, CompletesOnceEveryTargetHasAnAnswer) {
   const auto begun = begin(node);
   ASSERT_TRUE(begun.ok()) << begun.error().message;
   EXPECT_EQ(begun->targets.size(), 3u);
-  EXPECT_EQ(begin(node)->id, begun->id);  // the same release and generation: the same sweep
+  EXPECT_EQ(begin(node)->id, begun->id);  // same release, same generation: same sweep
   const auto early = node.keeper().complete_sweep(begun->id, "key:release");
   ASSERT_FALSE(early.ok());
   EXPECT_EQ(early.error().code, base::ErrorCode::status_sweep_incomplete);

@@ -1,6 +1,6 @@
-// Rounds as a leader closes them, for tests of the store: signed and chained, with records, a
-// book and changes that need not follow from one another, since the store reads none of them.
-// Values and free functions; any Thread.
+// Signed and chained rounds, as a leader closes them, for tests of the store. Their records, book
+// and changes need not be consistent with one another, since the store reads none of them. Values
+// and free functions; any Thread.
 #pragma once
 
 #include <optional>
@@ -20,7 +20,8 @@ inline crypto::Ed25519Seed status_seed(std::uint8_t which = 1) {
   return seed;
 }
 
-// The round behind `newest`, of [started_at_ms, + round_length_ms), by whoever holds the lease.
+// The round after `newest`, of [started_at_ms, started_at_ms + round_length_ms), by the holder of
+// the lease.
 inline status::ClosedRound round_after(const std::optional<status::NewestRound>& newest,
                                        const status::Lease& lease, std::int64_t started_at_ms) {
   status::ClosedRound closed;

@@ -36,7 +36,7 @@ class StatusPort : public OnEveryEngine {
   }
   Lease lead() { return lead(*status_); }
 
-  // The next round of this lease, as it would be closed now.
+  // The next round of this lease, as if closed now.
   ClosedRound next_round(StatusStore& store, const Lease& lease) {
     return round_after(done(store.newest(status_stream)), lease, store_->clock.now_ms());
   }
@@ -46,7 +46,7 @@ class StatusPort : public OnEveryEngine {
     return done(status_->rounds(status_stream, 1, limit));
   }
 
-  // All rounds are there, each once, each behind the one before it.
+  // Checks that the chain has that many rounds, each linked to the one before it.
   void check_chain(std::size_t rounds) {
     const std::vector<StoredRound> all = chain();
     ASSERT_EQ(all.size(), rounds);
@@ -139,7 +139,7 @@ TEST_P(StatusPort, ARoundIsReadAsItWasWritten) {
   EXPECT_TRUE(chain().empty());
   EXPECT_EQ(done(status_->first_verifiable(status_stream)), 1u);
   ClosedRound round = next_round(lead());
-  round.lines += std::string(200'000, 'x') + "\n";  // longer than one step of inflating
+  round.lines += std::string(200'000, 'x') + "\n";  // more than one step of inflating
   round.book = "{\"text\":\"" + std::string(70'000, 'y') + "ü\"}";
   ASSERT_EQ(done(status_->close_round(round)), Closing::written);
   EXPECT_EQ(done(status_->newest_round(status_stream)), 1u);
@@ -244,7 +244,7 @@ TEST_P(StatusPort, ThreeNodesThatRaceMakeOneChain) {
       const auto lease = done(store.hold_lease(name, 30));
       store_->clock.move_ms(7);
       if (!lease) continue;
-      // Several rounds under one lease, which is over before the last of them.
+      // Closes several rounds under one lease, which expires before the last of them.
       for (int at = 0; at < 4; ++at) {
         const ClosedRound round = next_round(store, *lease);
         store_->clock.move_ms(7);
@@ -381,7 +381,7 @@ TEST_P(StatusPort, HeadsAndDaysStayWhenTheRestIsPruned) {
   EXPECT_EQ(done(status_->book_after(status_stream, 2)), "{\"round\":2}");
   EXPECT_EQ(done(status_->book_after(status_stream, 1)), "");
   EXPECT_EQ(done(status_->book_after(status_stream, 4)), "{\"round\":4}") << "the newest";
-  // Rounds 1 and 2 are older than 30 days then, and ended to the millisecond before it.
+  // Rounds 1 and 2 are then older than 30 days; round 2 by one millisecond.
   store_->clock.move_ms(kept_ms - 3 * day_ms + round_length_ms + 1);
   const std::uint64_t pruned = done(status_->prune({}));
   EXPECT_EQ(pruned, 2u + 1u + 4u + 4u) << "lines, one book, reports, segments of five minutes";
@@ -423,7 +423,7 @@ TEST_P(StatusPort, ALeaderThatIsKilledAtAnyWriteLeavesNeitherGapNorTwin) {
   const support::TemporaryDirectory directory;
   const std::string order = directory.path() + "/order";
   std::size_t rounds = 0;
-  std::int64_t of_children = 0;  // each keeps its book, and has a segment and an incident
+  std::int64_t of_children = 0;  // each keeps its book, a segment and an incident
   for (const base::CrashPoint point : points_of_a_round) {
     std::ofstream(order) << base::name_of(point) << " 3";
     support::Victim victim("status_kill_child", store_->settings("victim"), {order});
@@ -432,7 +432,7 @@ TEST_P(StatusPort, ALeaderThatIsKilledAtAnyWriteLeavesNeitherGapNorTwin) {
     const int written = point == base::CrashPoint::round_after ? 3 : 2;
     rounds += static_cast<std::size_t>(written);
     of_children += written;
-    const Lease lease = lead();  // our clock is ahead of the child's, whose lease is over
+    const Lease lease = lead();  // by our clock, the child's lease is over
     check_chain(rounds);
     for (const char* table : {"status_book", "status_segment", "status_incident"}) {
       EXPECT_EQ(rows_of(table), of_children) << table << " after " << base::name_of(point);

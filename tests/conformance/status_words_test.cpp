@@ -1,4 +1,4 @@
-// Conformance of StatusStore: incidents, operators' words, release sweeps, lost answers.
+// Conformance of StatusStore: incidents, texts of operators, release sweeps, lost answers.
 #include <gmock/gmock.h>
 
 #include <atomic>
@@ -34,7 +34,7 @@ class StatusWords : public OnEveryEngine {
   void close(const ClosedRound& round) {
     ASSERT_EQ(done(status_->close_round(round)), Closing::written);
   }
-  // A round with these incidents, as they are now.
+  // Closes a round with these incidents in their current state.
   void close_with(std::vector<Incident> incidents) {
     ClosedRound round = next_round();
     round.changes.incidents = std::move(incidents);
@@ -113,7 +113,7 @@ TEST_P(StatusWords, AnIncidentIsReadAsTheNewestRoundLeftIt) {
 TEST_P(StatusWords, IncidentsArePagedFromTheNewest) {
   std::vector<Incident> all;
   for (int at = 0; at < 5; ++at) {
-    all.push_back(status_incident("inc_" + std::to_string(at), at / 2));  // some begin at once
+    all.push_back(status_incident("inc_" + std::to_string(at), at / 2));  // some begin together
   }
   all[3].state = IncidentState::resolved;
   all[3].resolution = Resolution::not_confirmed;
@@ -366,7 +366,7 @@ TEST_P(StatusWords, SweepsThatBeginAtOnceOnTwoNodesAreOneForEachRelease) {
   const auto other = store_->open(storage::Role::gateway, "other");
   for (int turn = 0; turn < 10; ++turn) {
     const std::string number = std::to_string(turn);
-    // Odd turns race with another release: the later one supersedes the earlier one.
+    // In odd turns the two releases differ, and the later sweep supersedes the earlier one.
     const bool is_same = turn % 2 == 0;
     std::string ids[2];
     std::thread left([&] {
@@ -394,7 +394,7 @@ TEST_P(StatusWords, SweepsThatBeginAtOnceOnTwoNodesAreOneForEachRelease) {
 
 class StatusOnPostgres : public StatusWords {
  protected:
-  // Tries to close the round; the store's answer is lost.
+  // Tries to close the round, but the store's answer is lost.
   void close_unheard(const ClosedRound& round) {
     const auto closing = status_->close_round(round);
     ASSERT_FALSE(closing.ok()) << "its session was killed";

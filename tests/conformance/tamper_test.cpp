@@ -1,5 +1,6 @@
-// What somebody does to the books behind the gateway's back, and the exact words in which verify()
-// tells of it: every table that carries money, every kind of column, changed, taken out, put in.
+// Manipulations of the books behind the gateway's back, and the exact text with which verify()
+// reports each: rows of every table that carries money are changed, removed and inserted, in every
+// kind of column.
 #include <thread>
 
 #include "base/ids.h"
@@ -13,8 +14,8 @@ namespace {
 
 using Problems = std::vector<std::string>;
 
-// Books with three batches in one stream: facts m1 to m5, one uncharged (m2), one that two leases
-// paid (m3); one lease closed (3), one allocation expired.
+// Books with three batches in one stream: facts m1 to m5, of which m2 is uncharged and m3 was paid
+// by two leases; one closed lease (3), one expired allocation.
 class Tampering : public OnEveryEngine {
  protected:
   void SetUp() override {
@@ -83,7 +84,7 @@ class Tampering : public OnEveryEngine {
     return verified.ok() ? verified->problems : Problems{verified.error().text};
   }
   Checkpoint checkpoint() { return node_->ledger().verify()->books; }
-  // What verify() says after `changes`; the books are then as before.
+  // Returns the problems that verify() reports after `changes`, then restores the books.
   Problems after(std::initializer_list<std::string> changes) {
     for (const std::string& sql : changes) tamper(sql);
     Problems found = problems();
@@ -92,7 +93,7 @@ class Tampering : public OnEveryEngine {
   }
   Problems after(const std::string& change) { return after({change}); }
 
-  // Ordered so that what is named is there before what names it.
+  // In the order of their references: a row is inserted before the rows that refer to it.
   static constexpr const char* tables[] = {"allocation",   "lease", "posting",
                                            "settle_batch", "fact",  "fact_share"};
   void keep() {
@@ -325,7 +326,7 @@ TEST_P(Tampering, EveryColumnOfALeaseThatCarriesMoneyIsAddedUp) {
   EXPECT_EQ(after("UPDATE lease SET settled = settled - 1 WHERE id = 1"),
             (Problems{lease_off(1), account_off(a_, 12)}));
   EXPECT_EQ(after("UPDATE lease SET state = 'open' WHERE id = 3"),
-            Problems{});  // nothing is left on it
+            Problems{});  // it has no units left
   EXPECT_EQ(after("UPDATE lease SET state = 'closed' WHERE id = 2"),
             (Problems{lease_off(2), account_off(a_, 12)}));
   EXPECT_EQ(after("UPDATE lease SET allocation_id = '" + w_ + "' WHERE id = 3"),
@@ -398,7 +399,7 @@ TEST_P(Tampering, ATailCutOffWithItsBatchIsFoundByACheckpoint) {
   tamper("UPDATE lease SET granted = 0, settled = 0 WHERE id = 3");
   tamper("UPDATE posting SET units = 4 WHERE from_book = 'escrow'");
   tamper("UPDATE allocation SET remaining = 10 WHERE id = '" + z_ + "'");
-  EXPECT_EQ(problems(), Problems{});  // a clean job
+  EXPECT_EQ(problems(), Problems{});  // the manipulation is consistent
   EXPECT_EQ(problems(&earlier), (Problems{"stream 64 ends with fact 3, the checkpoint lists fact 5",
                                           "charged in total is 4, the checkpoint says 7"}));
 }

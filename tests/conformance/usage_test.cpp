@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t hour_ms = 3'600'000;
 
-// A gateway's committer: its own stream, charging one Credit a message.
+// A gateway's committer with its own stream. It charges one Credit per message.
 class Writer {
  public:
   Writer(storage::Node& node, std::string account) : account_(std::move(account)) {
@@ -25,7 +25,7 @@ class Writer {
     leases_ = node.ledger().open_leases();
   }
 
-  // One batch of charged facts, occurred at that time.
+  // Commits one batch of charged facts that occurred at that time.
   void charge(const std::vector<std::string>& messages, std::int64_t at_ms,
               const std::string& route = "route-1", const std::string& key = "key_1") {
     const LeaseRequest requests[] = {{.account_id = account_,
@@ -41,7 +41,7 @@ class Writer {
                const std::string& route = "route-1", const std::string& key = "key_1") {
     write({message}, at_ms, route, key, {});
   }
-  // As callers name what they send from now on.
+  // Sets the client request id of all later calls.
   void name_calls(std::string name) { client_request_id_ = std::move(name); }
 
  private:
@@ -93,7 +93,7 @@ class UsagePort : public OnEveryEngine {
     if (!read.ok() || !read->has_value()) return {};
     return **std::move(read);
   }
-  // Message ids from the newest to the oldest, by pages; stops below what `known` has.
+  // Reads message ids page by page, newest first, until the first that is in `known`.
   static std::vector<std::string> walk(UsageStore& usage, const std::string& account,
                                        std::uint32_t limit,
                                        const std::set<std::string>& known = {}) {
@@ -130,7 +130,7 @@ class UsagePort : public OnEveryEngine {
     }
     return 0;
   }
-  // A session from outside, to harm the books.
+  // A separate session, to damage the books.
   std::unique_ptr<storage::Connection> outside() {
     outside_ = std::make_unique<storage::Database>(store_->settings());
     return outside_->connect();
@@ -218,7 +218,7 @@ TEST_P(UsagePort, AWalkIsNotDisturbedByWhatIsCommittedMeanwhile) {
   catch_up(node_->usage());
   const Page<UsageRow> first = page(node_->usage(), {account, std::nullopt, 2});
   ASSERT_TRUE(first.next.has_value());
-  // Later commits, one of which says that it occurred long ago.
+  // Later commits; one fact has an occurrence time long ago.
   writer.charge({"e"}, now_ms());
   writer.charge({"f"}, now_ms() - 48 * hour_ms);
   catch_up(node_->usage());
@@ -232,8 +232,9 @@ TEST_P(UsagePort, AWalkIsNotDisturbedByWhatIsCommittedMeanwhile) {
   EXPECT_EQ(seen, (std::set<std::string>{"a", "b", "c", "d"}));
 }
 
-// Three nodes commit while a caller keeps asking for what is new, from the top down to what it
-// knows: in the end it has every message, and each once, whichever stream committed late.
+// Nodes commit (three where they share a database) while a caller keeps reading what is new, from
+// the newest row down to the rows that it knows. In the end it has every message exactly once,
+// whichever stream committed late.
 TEST_P(UsagePort, AReaderOfWhatIsNewNeverMissesARowThatCommitsLate) {
   constexpr int batches = 60;
   const bool shares_database = GetParam() == storage::Engine::postgres;
@@ -310,7 +311,8 @@ TEST_P(UsagePort, CatchUpIsBoundedAndSaysWhenThereIsMore) {
   EXPECT_EQ(walk(node_->usage(), account, 10'000).size(), 33'000u);
 }
 
-// What one step indexes stands in runs of bounded length: pages begin and end wherever they like.
+// The calls that one step indexes are stored in runs of bounded length. Pages may begin and end
+// inside them.
 TEST_P(UsagePort, PagesBeginAndEndInsideRuns) {
   const std::string account = account_with(10'000);
   Writer writer(*node_, account);
@@ -322,7 +324,7 @@ TEST_P(UsagePort, PagesBeginAndEndInsideRuns) {
   };
   charge("old-", 3);
   catch_up(node_->usage());
-  charge("many-", 700);  // several runs on either engine, the last of them short
+  charge("many-", 700);  // several runs on either engine, the last one short
   charge("and-", 600);
   catch_up(node_->usage());
   for (int at = 0; at < 12; ++at) {
@@ -350,7 +352,7 @@ TEST_P(UsagePort, FactsOfOneStepStandInTheOrderOfTheirTimes) {
   EXPECT_EQ(walk(node_->usage(), account, 20), expected);
 }
 
-// One step indexes calls on both sides of an hour, in the same runs.
+// One step indexes calls on both sides of the hour in the same runs.
 TEST_P(UsagePort, ARunThatSpansAnHoursBorderCountsInBothHours) {
   const std::string account = account_with(1'000);
   const std::int64_t border = (now_ms() / hour_ms + 2) * hour_ms;
@@ -368,7 +370,7 @@ TEST_P(UsagePort, ARunThatSpansAnHoursBorderCountsInBothHours) {
   }
 }
 
-// More runs than one statement sums.
+// There are more runs than one statement sums.
 TEST_P(UsagePort, StepsThroughPartsOfAnHourMeetWithoutGapOrOverlap) {
   const std::string account = account_with(1'000);
   const std::int64_t start = now_ms() / hour_ms * hour_ms;
@@ -419,7 +421,7 @@ TEST_P(UsagePort, SumsTakeFilters) {
   writer.charge({"c"}, now_ms(), "route-2", "key_2");
   const auto node = store_->open(storage::Role::gateway, "other");
   Writer(*node, other).charge({"o"}, now_ms());
-  for (const std::int64_t cut : {std::int64_t{0}, std::int64_t{1}}) {  // whole hours, and a part
+  for (const std::int64_t cut : {std::int64_t{0}, std::int64_t{1}}) {  // whole hours; a partial one
     const std::int64_t hour = now_ms() / hour_ms * hour_ms;
     const std::int64_t from = hour + (now_ms() > hour ? cut : 0);
     const auto requests = [&](const UsageFilter& filter) {
@@ -434,7 +436,7 @@ TEST_P(UsagePort, SumsTakeFilters) {
   }
 }
 
-// Any two moments, on the hour or within one: the sums are those of a plain count.
+// Between any two moments, on the hour or within one, the sums equal those of a plain count.
 TEST_P(UsagePort, SumsEqualTheFactsForAnyTime) {
   const std::string account = account_with(1'000);
   const std::int64_t start = now_ms() / hour_ms * hour_ms;
@@ -468,7 +470,7 @@ TEST_P(UsagePort, SumsEqualTheFactsForAnyTime) {
   }
 }
 
-// What a summary says but its series.
+// Everything in a summary except its series.
 std::string parts_of(const UsageSummary& summary) {
   std::string text;
   const auto add = [&](const std::string& name, const UsageSums& sums) {
@@ -484,7 +486,7 @@ std::string parts_of(const UsageSummary& summary) {
   return text;
 }
 
-// Four days around the end of a month, in which no two facts have the same distance.
+// Four days around the end of a month. The facts are spread over them in no regular order.
 class UsageOfDays : public UsagePort {
  protected:
   void SetUp() override {
@@ -564,7 +566,7 @@ TEST_P(UsagePort, TheIndexCanBeForgottenAndMadeAgain) {
   catch_up(node_->usage());
   EXPECT_EQ(walk(node_->usage(), account, 10).size(), 3u);
   EXPECT_EQ(sum({account}, 0, now_ms() + hour_ms, Granularity::month).totals.credits, 3);
-  // A place of the time before leads nowhere, rather than somewhere else.
+  // A cursor from before the rebuild is refused instead of leading to a wrong place.
   EXPECT_FALSE(node_->usage().usage({account, first.next, 10})->has_value());
 }
 
@@ -633,7 +635,8 @@ TEST_P(UsagePort, RemainingOfTheAllocationsSumsToTheBalance) {
   EXPECT_EQ((*read)->items[0].status, AllocationStatus::active);
 }
 
-// Grants race: whoever reads what is new, from the top down to what is known, misses none.
+// Grants race. A caller that reads what is new, from the newest down to the known ones, misses
+// none.
 TEST_P(UsagePort, AReaderOfNewAllocationsNeverMissesOne) {
   const std::string account = account_with(0);
   const auto other = store_->open(storage::Role::tool, "other");
@@ -659,7 +662,7 @@ TEST_P(UsagePort, AReaderOfNewAllocationsNeverMissesOne) {
       query.after = (*read)->next;
     } while (query.after);
   };
-  // A round that ends at a known one has inserted only what stands above it.
+  // read_news() stops at the first known allocation, so it inserts only those above it.
   while (granting > 0) read_news();
   left.join();
   right.join();
@@ -697,7 +700,7 @@ bool wants(const CallFilter& filter, const UsageRow& row) {
          row.occurred_at_ms >= filter.from_ms && row.occurred_at_ms < filter.to_ms;
 }
 
-// Every filter, with pages of every length, against picking from the whole list.
+// Every filter, with pages of every length, compared with filtering the whole list.
 TEST_P(UsagePort, ASearchFindsWhatItsFilterWantsAndNothingElse) {
   const std::string account = account_with(100);
   Writer writer(*node_, account);
@@ -761,7 +764,7 @@ TEST_P(UsagePort, ASearchLooksAtSoManyCallsAtOnceAndGoesOnWhereItStopped) {
   std::vector<std::string> messages = found.messages;
   std::sort(messages.begin(), messages.end());
   EXPECT_EQ(messages, (std::vector<std::string>{"newest", "oldest"}));
-  EXPECT_EQ(found.pages, 3);  // 6,002 calls, of which one page looks at 2,048
+  EXPECT_EQ(found.pages, 3);  // 6,002 calls; one page examines 2,048
 }
 
 TEST_P(UsagePort, ASearchTellsWhatWasGivenBackAndRefusesAPlaceThatIsNone) {
@@ -810,7 +813,7 @@ TEST_P(UsagePort, CallsAreFoundByTheNameThatTheirCallerGaveThem) {
   EXPECT_EQ(named("order 7'; --", 1), (std::vector<std::string>{"m2"}));
   EXPECT_TRUE(named("order 8", 50).empty());
   EXPECT_TRUE(named("", 50).empty());
-  // Also when the index was made again.
+  // Also after the index is rebuilt.
   ASSERT_TRUE(node_->usage().forget_index().ok());
   EXPECT_TRUE(named("order 7'; --", 50).empty());
   catch_up(node_->usage());
@@ -863,7 +866,7 @@ TEST_P(UsagePort, WhatExpiresNextHasSomethingLeft) {
   ASSERT_TRUE(next.ok() && next->has_value());
   EXPECT_EQ((*next)->id, soon);
   EXPECT_EQ((*next)->remaining, 2);
-  // Spent, soonest expiry first.
+  // Charges use up the allocation that expires first.
   Writer(*node_, account).charge({"m1", "m2"}, now_ms());
   const auto after = node_->usage().expiring_next(account);
   ASSERT_TRUE(after.ok() && after->has_value());
@@ -884,7 +887,7 @@ TEST_P(UsagePort, ACallHasTheHashOfItsFact) {
   EXPECT_EQ((*second)->seq, verified->books.streams[0].seq);
 }
 
-// SQLite keeps the index in a file of its own, which follows the books it finds.
+// SQLite keeps the index in a separate file, which must match the books.
 TEST(UsageIndexFile, IsMadeAgainWhenTheBooksAreOthers) {
   support::TestStore store(storage::Engine::sqlite);
   const std::string books = storage::sqlite_file(store.settings());
@@ -897,7 +900,7 @@ TEST(UsageIndexFile, IsMadeAgainWhenTheBooksAreOthers) {
     ASSERT_TRUE(node->usage().catch_up().ok());
     ASSERT_TRUE(std::filesystem::exists(books + ".usage"));
   }
-  // As after the restoration of a backup: the same stream, other facts.
+  // Simulates the restoration of a backup: the same stream with other facts.
   storage::Database(store.settings())
       .connect()
       ->run_once("UPDATE fact SET message_id = 'x' || message_id");

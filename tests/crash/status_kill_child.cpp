@@ -1,5 +1,5 @@
-// The process that the status tests kill: a leader that closes one round after the other, and
-// promises each that was written. Its word: the file that names the crash point at which it dies.
+// The process that the status tests kill: a leader that closes rounds and promises each written
+// one. Its argument is the file that names the crash point at which it dies.
 #include <cstdlib>
 
 #include "conformance/status_rounds.h"

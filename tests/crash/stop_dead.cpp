@@ -1,7 +1,7 @@
-// What a crash point does in the test build: it appends its name to the file that
-// TURNPIKE_CRASH_LOG names, and when the file that TURNPIKE_CRASH_AT names holds its name, kills
-// the process as `kill -9` does. `NAME N` there means the N-th pass since that was written. Files,
-// so that a running gateway can be told.
+// The crash points of the test build. A crash point appends its name to the file that
+// TURNPIKE_CRASH_LOG names. If the file that TURNPIKE_CRASH_AT names contains its name, it kills
+// the process as `kill -9` does. `NAME N` means the N-th pass since that was written. Files are
+// used because a test can change them while a gateway runs.
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
@@ -24,8 +24,8 @@ std::string read_order(const char* path) {
   return {text, size < 0 ? 0 : static_cast<std::size_t>(size)};
 }
 
-// Whether this pass is the one that `order` means; passes are counted from when it was first seen.
-// An order that is fulfilled ends the process, so none need be given twice.
+// Whether `order` means this pass. Passes are counted from the first time that the order is seen. A
+// fulfilled order ends the process, so the same order never occurs twice.
 bool is_meant(std::string_view name, const std::string& order) {
   static std::mutex mutex;
   static std::string current;

@@ -1,4 +1,5 @@
-// Key sets and signed tokens: against a signer on OpenSSL, and what must be refused (S21).
+// Key sets and signed tokens: tokens of an independent signer on OpenSSL, and tokens that must be
+// refused (S21).
 #include "crypto/jwks.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +31,7 @@ const KeySet& both() {
   static const KeySet keys = set_of(rsa().jwk() + "," + point().jwk());
   return keys;
 }
-// What is wrong; nothing: the payload.
+// The fault of a token, or nothing if it is valid.
 std::optional<JwsFault> fault_in(const KeySet& keys, std::string_view token,
                                  std::span<const JwsAlgorithm> allowed = all_jws_algorithms) {
   const auto payload = keys.verify(token, allowed);
@@ -68,7 +69,7 @@ TEST(Jwks, RefusesEveryChangeOfAToken) {
 TEST(Jwks, TriesNoAlgorithmThatIsNotAllowed) {
   const std::string none = base::base64url(R"({"alg":"none"})") + ".e30.";
   EXPECT_EQ(fault_in(both(), none), JwsFault::algorithm);
-  // An HMAC under the public key, in the forms that libraries have taken it in.
+  // An HMAC under the public key, in the forms that libraries have accepted.
   const std::string signed_part = base::base64url(R"({"alg":"HS256","kid":"rsa"})") + ".e30";
   for (const std::string& secret : {rsa().jwk(), rsa().key_set()}) {
     const Sha256 mac = hmac_sha256(secret, signed_part);
@@ -78,7 +79,7 @@ TEST(Jwks, TriesNoAlgorithmThatIsNotAllowed) {
   const JwsAlgorithm points[] = {JwsAlgorithm::es256};
   EXPECT_EQ(fault_in(both(), rsa().sign("{}"), points), JwsFault::algorithm);
   EXPECT_FALSE(fault_in(both(), point().sign("{}"), points));
-  // A key is of one type, whatever a token says.
+  // A key has one type, whatever a token claims.
   EXPECT_EQ(fault_in(both(), rsa().sign(R"({"alg":"ES256","kid":"rsa"})", "{}")), JwsFault::key);
   EXPECT_EQ(fault_in(both(), rsa().sign(R"({"alg":"PS256","kid":"rsa"})", "{}")),
             JwsFault::signature);
@@ -87,7 +88,7 @@ TEST(Jwks, TriesNoAlgorithmThatIsNotAllowed) {
 TEST(Jwks, FindsTheKeyByItsId) {
   EXPECT_EQ(fault_in(both(), rsa().sign(R"({"alg":"RS256","kid":"other"})", "{}")), JwsFault::key);
   EXPECT_EQ(fault_in(KeySet(), rsa().sign("{}")), JwsFault::key);
-  EXPECT_FALSE(fault_in(both(), rsa().sign(R"({"alg":"RS256"})", "{}")));  // names none
+  EXPECT_FALSE(fault_in(both(), rsa().sign(R"({"alg":"RS256"})", "{}")));  // names no key
   const JwsSigner first(JwsAlgorithm::es256, "same");
   const JwsSigner second(JwsAlgorithm::es256, "same");
   const KeySet keys = set_of(first.jwk() + "," + second.jwk());
@@ -107,7 +108,7 @@ TEST(Jwks, RefusesHeadersThatItDoesNotUnderstand) {
   for (const char* token : {"", ".", "..", "a.b.c", "e30.e30.e30", "e30.e30"}) {
     EXPECT_EQ(fault_in(both(), token), JwsFault::malformed) << token;
   }
-  // Of a name that comes twice the last one is the one.
+  // Of two members with one name, the last one counts.
   EXPECT_EQ(fault_in(both(), rsa().sign(R"({"alg":"RS256","alg":"none"})", "{}")),
             JwsFault::algorithm);
 }

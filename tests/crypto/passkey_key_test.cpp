@@ -1,5 +1,5 @@
-// Keys of passkeys: against published examples where there are any that fit, against a signer on
-// OpenSSL for the rest, and what must be refused.
+// Passkey keys: published examples where suitable ones exist, otherwise signatures by OpenSSL, and
+// keys that must be refused.
 #include "crypto/passkey_key.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ const std::string x = from_hex("60FED4BA255A9D31C961EB74C6356D68C049B8923B61FA6C
 const std::string y = from_hex("7903FE1008B8BC99A41AE9E95628BC64F2F1B20C2D7E9F5177A3C294D4462299");
 const std::string r = from_hex("EFD48B2AACB6A8FD1140DD9CD45E81D69D2C877B56AAF991C34D0EA84EAF3716");
 const std::string s = from_hex("F7CB1C942D657C41D436C7A1B6E29F65F3E900DBB9AFF4064DC4AB2F843ACDA8");
-// SEQUENCE of two INTEGERs, each with a zero before its high first bit.
+// A SEQUENCE of two INTEGERs, each with a zero byte before its high first bit.
 const std::string der = from_hex("3046022100") + r + from_hex("022100") + s;
 
 // RFC 8032 section 7.1, test 2.
@@ -49,7 +49,7 @@ TEST(PasskeyKey, VerifiesPublishedExamples) {
   EXPECT_FALSE(verify(*eddsa, "\x73", edwards_signature));
 }
 
-// One of each, since RSA keys take long to make.
+// Shared by all tests, since an RSA key takes long to generate.
 const SoftAuthenticator& shared(PasskeyAlgorithm algorithm) {
   static const SoftAuthenticator all[] = {SoftAuthenticator(PasskeyAlgorithm::es256),
                                           SoftAuthenticator(PasskeyAlgorithm::eddsa),
@@ -102,7 +102,7 @@ TEST_P(EachAlgorithm, HasOneTextThatIsReadBack) {
   EXPECT_FALSE(PasskeyKey::parse(" " + text).has_value());
 }
 
-// The TLS connections of a Thread take what they find in the queue for their own.
+// The TLS connections of a Thread would treat errors in the queue as their own.
 TEST_P(EachAlgorithm, LeavesNoErrorsToOpenSsl) {
   ERR_clear_error();
   EXPECT_FALSE(verify(signer_.key(), "bytes", "no signature"));
@@ -166,8 +166,8 @@ TEST(PasskeyKey, RefusesModuliThatAreEvenOrShort) {
   EXPECT_FALSE(PasskeyKey::rs256(modulus).has_value());
 }
 
-// Little-endian, with either sign of x: the points whose order divides 8, and their forms that are
-// not reduced. Under the first one, one signature fits all messages.
+// Little-endian, with either sign of x: the points whose order divides 8, and their non-canonical
+// encodings. Under the first one, one signature is valid for all messages.
 TEST(PasskeyKey, RefusesEd25519PointsOfSmallOrder) {
   const std::vector<std::string> points = {
       "0100000000000000000000000000000000000000000000000000000000000000",
@@ -186,8 +186,8 @@ TEST(PasskeyKey, RefusesEd25519PointsOfSmallOrder) {
   }
 }
 
-// Half of all y have no x. By the generator of RFC 8032 section 5.1 and its neighbours: 4/5 is on
-// the curve.
+// Half of all y have no x. Tested with the generator of RFC 8032 section 5.1 and its neighbours: y
+// = 4/5 is on the curve.
 TEST(PasskeyKey, RefusesPointsOffTheCurveOfEd25519) {
   std::string point = from_hex("58") + std::string(31, '\x66');
   EXPECT_TRUE(PasskeyKey::eddsa(point).has_value());
@@ -196,9 +196,9 @@ TEST(PasskeyKey, RefusesPointsOffTheCurveOfEd25519) {
     point.front() = static_cast<char>(at);
     on_curve += PasskeyKey::eddsa(point).has_value() ? 1 : 0;
   }
-  EXPECT_EQ(on_curve, 140);  // counted apart, by Euler's criterion
+  EXPECT_EQ(on_curve, 140);  // counted separately, by Euler's criterion
   point = from_hex("02") + std::string(31, '\0');
-  EXPECT_FALSE(PasskeyKey::eddsa(point).has_value());  // 3 / (4d + 1) is no square
+  EXPECT_FALSE(PasskeyKey::eddsa(point).has_value());  // 3 / (4d + 1) is not a square
 }
 
 }  // namespace

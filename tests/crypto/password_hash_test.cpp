@@ -29,7 +29,8 @@ TEST(PasswordHash, TellsOfAnotherCost) {
   EXPECT_TRUE(needs_rehash(*hash, {1, 16'384}));
 }
 
-// By the reference implementation: echo -n password | argon2 somesalt12345678 -id -t 2 -k 64 -e
+// Hash by the reference implementation: echo -n password | argon2 somesalt12345678 -id -t 2 -k 64
+// -e
 TEST(PasswordHash, IsArgon2idOfRfc9106) {
   EXPECT_EQ(compare_password("password",
                              "$argon2id$v=19$m=64,t=2,p=1$c29tZXNhbHQxMjM0NTY3OA$"
@@ -54,7 +55,7 @@ TEST(PasswordHash, OfNobodyIsComparedWithAtTheSameCost) {
   EXPECT_EQ(hash_of_nobody({}).size(), hash_password("password", {})->size());
 }
 
-// No more than 1 GiB is left to the process while it lives.
+// While it exists, the process can allocate at most 1 GiB more.
 class LittleMemory {
  public:
   LittleMemory() {

@@ -30,7 +30,7 @@ TEST(SealedTextTest, OnlyTheSecretAndItsContextOpenIt) {
   EXPECT_EQ(unseal(seal("", "secret", "use", random), "secret", "use"), "");
 }
 
-// Computed by another implementation (Node's crypto: hkdfSync and aes-256-gcm).
+// Computed by another implementation (hkdfSync and aes-256-gcm of Node's crypto).
 TEST(SealedTextTest, IsWhatItsStandardsSay) {
   Counting random;
   EXPECT_EQ(seal("a token", "secret", "use", random),

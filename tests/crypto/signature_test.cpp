@@ -1,4 +1,4 @@
-// Ed25519 against RFC 8032 section 7.1, and what a signature must refuse.
+// Ed25519 compared with RFC 8032 section 7.1, and signatures that must be refused.
 #include "crypto/signature.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ Bytes bytes(const std::string& hex) {
   return out;
 }
 
-// Test 2 of the RFC: one byte.
+// Test 2 of the RFC: a message of one byte.
 const auto seed =
     bytes<Ed25519Seed>("4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb");
 const auto key =

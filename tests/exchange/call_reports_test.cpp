@@ -14,7 +14,7 @@ using ::testing::Not;
 
 constexpr std::int64_t second_ns = 1'000'000'000;
 
-// Why calls fail reaches the operator, and nobody else.
+// The operator, and nobody else, learns why calls fail.
 class CallReportsTest : public ServeTest {
  protected:
   CallReportsTest() {

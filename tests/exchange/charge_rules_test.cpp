@@ -1,4 +1,4 @@
-// Successes that a route's no_charge_when makes free: /gifts of program_fixture.cpp declares
+// Successes that a route's no_charge_when makes free: /gifts in program_fixture.cpp declares
 // empty_body, empty_at /items and upstream_over_ms 10000.
 #include "exchange/serve_fixture.h"
 
@@ -18,7 +18,7 @@ class ChargeRulesTest : public ServeTest {
     return journal_text();
   }
 
-  // A JSON text of that many bytes with nothing at /items.
+  // A JSON text of that many bytes with an empty list at /items.
   static std::string padded(std::size_t bytes) {
     const std::string start = R"({"items":[],"pad":")";
     return start + std::string(bytes - start.size() - 2, 'x') + "\"}";
@@ -117,7 +117,7 @@ TEST_F(ChargeRulesTest, ABodyOfUnknownLengthIsJudgedUpToTheBound) {
   EXPECT_EQ(writer->facts.credits_charged, 1u);
 }
 
-// What is told in the head holds for the whole reply, though the rest takes its time.
+// The charge is announced in the head, so it holds even if the rest of the reply is slow.
 TEST_F(ChargeRulesTest, AStreamIsJudgedByItsTimeWhenItBegins) {
   const auto streamed = [&](std::int64_t before_ms, std::int64_t after_ms) {
     provider.script = [&, before_ms, after_ms](ReplySink& sink, Call&) -> Done {

@@ -17,8 +17,8 @@ using base::ErrorCode;
 
 enum Row : std::size_t { credits_row, payment_row, bench_row, voucher_row, free_row };
 
-// Every kind of lane there is: Bearer, payment header, an accountless and an account lane with
-// headers of their own, and the free one.
+// Every kind of lane: Bearer, payment header, a lane without and one with accounts that have their
+// own headers, and the free lane.
 LaneTable every_lane(bool is_payment_bound) {
   LaneTable table;
   table.rows = {{LaneRole::credits, true, true, "credits", {}},
@@ -45,8 +45,8 @@ struct Case {
   bool is_payment_bound;
 };
 
-// The model: the rules of docs/interface.md, "Lanes", as a list of sentences, of which the first
-// that holds decides. "lane:<name>" or the name of the refusal.
+// The model: the rules of docs/interface.md, "Lanes", as a list of sentences; the first that
+// applies decides. Returns "lane:<name>" or the name of the refusal.
 std::string model(const Case& c) {
   const auto shown = [](Presence presence) { return presence != Presence::absent; };
   const bool something_twice = c.authorization == Authorization::repeated ||
@@ -155,11 +155,11 @@ TEST(ChooseLane, AgreesWithTheModelOnEveryCombination) {
     ++cases;
   });
   EXPECT_EQ(cases, 5 * 3 * 3 * 3 * 3 * 4 * 128);
-  // The table reaches every outcome, so no sentence of the model is idle.
+  // Every outcome occurs, so no sentence of the model is unused.
   EXPECT_EQ(outcomes.size(), 12u);
 }
 
-// What docs/interface.md, "Lanes", says literally, without a model.
+// The literal statements of docs/interface.md, "Lanes", without a model.
 TEST(ChooseLane, KeepsTheSentencesOfTheSpecification) {
   const Case plain{Authorization::none,
                    Presence::absent,
@@ -265,7 +265,7 @@ TEST(ReadCredentials, CountsEachHeader) {
   EXPECT_EQ(read({{"Payment-Signature", "a"}}).lanes[payment_row], Presence::once);
   EXPECT_EQ(read({{"PAYMENT-SIGNATURE", "a"}, {"payment-signature", "b"}}).lanes[payment_row],
             Presence::repeated);
-  // Two different headers of one lane belong together; the same one twice does not.
+  // Two different headers of one lane belong together; the same header twice is a repetition.
   EXPECT_EQ(read({{"x-voucher", "a"}, {"x-voucher-proof", "b"}}).lanes[voucher_row],
             Presence::once);
   EXPECT_EQ(

@@ -1,5 +1,6 @@
-// What surrounds serve() in its tests, scripted and recorded: the upstream, the ledger, the caller
-// and the writer, all writing into one Journal, so that the order of events can be asserted.
+// The surroundings of serve() in its tests, scripted and recorded: the upstream, the ledger, the
+// caller and the writer. All write into one Journal, so that tests can assert the order of events.
+// One Thread.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +36,7 @@ inline std::size_t count_of(const Journal& journal, std::string_view prefix) {
   return count;
 }
 
-// Real time that tests can push forward.
+// Real time that a test can advance.
 class TestClock final : public Clock {
  public:
   [[nodiscard]] std::int64_t now_ms() const noexcept override { return 1'700'000'000'000; }
@@ -73,7 +74,7 @@ class TestHost final : public Host, public Report, public Random, public Http, p
   support::MemoryStore store_;
 };
 
-// What an upstream was asked, copied.
+// A copy of a request to an upstream.
 struct Asking {
   std::uint32_t operation = 0;
   Method method = Method::get;
@@ -147,7 +148,7 @@ class ScriptedProvider final : public Provider {
   std::optional<Failure> bind_failure;
   std::string bound_secret;
   int binds = 0;
-  std::map<std::uint32_t, OperationTool> tools;  // by operation of the upstream
+  std::map<std::uint32_t, OperationTool> tools;  // by the upstream's operation
 
  private:
   Journal& journal_;
@@ -185,7 +186,7 @@ class RecordingLedger final : public ledger::Ledger {
   support::MemoryReplays replays;
   std::function<void()> while_settling;
   runtime::Deadline held_until;
-  // The last fact, copied.
+  // A copy of the last fact.
   struct Fact {
     std::string message_id, request_id, client_request_id, account_id, api_key_id, route_id, method,
         lane, generation, outcome_reason;
@@ -255,8 +256,7 @@ class TextBody final : public BodySource {
   const bool is_length_declared_;
 };
 
-// Takes in what serve() says. Its `fails_at`th call (from 1) and every later one finds the caller
-// gone.
+// Records what serve() writes. From its `fails_at`th call (counted from 1) on, the caller is gone.
 class RecordingWriter final : public ReplyWriter {
  public:
   RecordingWriter(Journal& journal, TestCaller& caller) : journal_(journal), caller_(caller) {}
@@ -300,7 +300,7 @@ class RecordingWriter final : public ReplyWriter {
   std::optional<std::uint64_t> announced;
   std::map<std::string, std::string> headers;
   std::map<std::string, std::string> lane_headers;
-  ReplyFacts facts;  // without its views
+  ReplyFacts facts;  // without its views, which end with the call
   std::string generation;
   std::string lane;
   std::string allow;
@@ -332,7 +332,7 @@ class RecordingWriter final : public ReplyWriter {
   int calls_ = 0;
 };
 
-// An accountless lane with a header of its own, answering as told.
+// A lane with its own header, by default without accounts, that answers as the test says.
 class ScriptedLane final : public Lane {
  public:
   ScriptedLane(Journal& journal, std::string_view name, std::string_view header)
@@ -360,11 +360,11 @@ class ScriptedLane final : public Lane {
   }
 
   bool buffer_whole = false;
-  bool has_terms = false;  // those of the x402 lane
+  bool has_terms = false;  // the terms of the x402 lane
   bool needs_account = false;
   bool keeps_reply = false;
   std::function<Admission(const LaneRequest&)> admission;  // empty: a ticket
-  std::function<Recalled(const LaneRequest&)> recalled;    // empty: it knows of nothing
+  std::function<Recalled(const LaneRequest&)> recalled;    // empty: nothing is recalled
   std::vector<Note> notes;
   std::function<Finish(const ReplyView&)> finish = [](const ReplyView&) { return Charged{}; };
   std::optional<Failure> bind_failure;

@@ -14,7 +14,8 @@ TEST(AccountCounts, AgreesWithAMap) {
   std::mt19937_64 random(7);
   AccountCounts counts;
   std::map<std::uint64_t, std::uint32_t> model;
-  // Few homes, so that cells collide and gaps are closed; enough keys that the table grows.
+  // Few home cells, so that cells collide and gaps are closed, and enough keys for the table to
+  // grow.
   const auto account = [&] { return random() % 700 * 64 + random() % 3; };
   for (int step = 0; step < 200'000; ++step) {
     const std::uint64_t key = account();

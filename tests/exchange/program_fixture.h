@@ -1,4 +1,5 @@
-// The program that the tests of the exchange run: one provider with a route for every rule.
+// The program that the exchange's tests run: one provider with a route for every rule. Immutable;
+// any Thread.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// A host's own ceiling on replies (Invocation::reply_bytes_max): what is longer costs nothing, on
-// every lane, and what is not comes whole.
+// A host's ceiling on replies (Invocation::reply_bytes_max): on every lane, a longer reply is free
+// and a shorter one arrives complete.
 #include <gtest/gtest.h>
 
 #include "base/limits.h"
@@ -18,7 +18,7 @@ class ServeCeilingTest : public ServeTest {
     install_payment_lane();
   }
 
-  // One call by each kind of lane.
+  // One call on each kind of lane.
   static std::vector<TestRequest> calls() {
     const std::string root = "/v1/gateway/acme";
     return {{"GET", root + "/items"},
@@ -28,7 +28,7 @@ class ServeCeilingTest : public ServeTest {
             {"GET", root + "/payable", "", {{"Payment-Signature", "s"}}}};
   }
 
-  // An upstream that would send `size` bytes, and goes on when it is told to stop.
+  // An upstream that sends `size` bytes and continues even if it is told to stop.
   void answer_with(std::size_t size, bool is_announced) {
     provider.script = [=](ReplySink& sink, Call&) -> Done {
       const HeaderField headers[] = {{"Content-Type", "application/json"}};
@@ -64,7 +64,7 @@ TEST_F(ServeCeilingTest, ALongerReplyIsRefusedUnchargedOnEveryLaneAndOtherwiseCo
         EXPECT_EQ(served.error, ErrorCode::gateway_upstream_response_too_large);
         EXPECT_EQ(served.ending, Ending::refused);
         EXPECT_EQ(served.credits_charged, 0u);
-        // A provider is not to blame for a ceiling of its caller's.
+        // A caller's own ceiling is not the provider's fault.
         const bool is_routes = request.path.find("/payable") != std::string::npos &&
                                ceiling == limits::response_whole_bytes_max;
         EXPECT_EQ(writer->refusal->fault == base::Fault::gateway, !is_routes);
@@ -103,7 +103,7 @@ TEST_F(ServeCeilingTest, ACeilingAboveWhatIsKeptWholeStreams) {
   EXPECT_EQ(refusal(request), "gateway.upstream_response_too_large");
 }
 
-// A reply that was paid for upfront is not lost when this host cannot carry it.
+// A reply that was paid for upfront is not lost if this host cannot carry it.
 TEST_F(ServeCeilingTest, WhatALaneKeepsIsSettledAndSaidToBeThere) {
   ScriptedLane& lane = install_payment_lane();
   lane.keeps_reply = true;
@@ -135,7 +135,7 @@ TEST_F(ServeCeilingTest, WhatALaneKeepsIsSettledAndSaidToBeThere) {
   EXPECT_EQ(count_of(journal, "release:response_too_large"), 1u);
 }
 
-// It is the ticket's word, anew for each call.
+// The ticket decides this anew for each call.
 TEST_F(ServeCeilingTest, WhatATicketDoesNotKeepIsBoundByTheHostAndReleased) {
   ScriptedLane& lane = install_payment_lane();
   TestRequest request = calls().back();
@@ -168,7 +168,7 @@ TEST_F(ServeCeilingTest, AStoredReplyKeepsItToo) {
   EXPECT_EQ(writer->body.size(), size);
 }
 
-// As of an upfront payment, which a lane may have to tell of even if its call failed.
+// For example, a lane may have to report an upfront payment even if the call failed.
 TEST_F(ServeCeilingTest, TheLaneStillAnswersToItsRelease) {
   TestRequest request = calls().back();
   request.reply_bytes_max = 1'024;

@@ -1,5 +1,5 @@
-// Every way in which upstream, caller and ledger can fail, crossed with each other, against what
-// must hold for each call whatever happens.
+// All failures of upstream, caller and ledger in combination, checked against the invariants of
+// every call.
 #include <algorithm>
 
 #include "exchange/serve_fixture.h"
@@ -9,11 +9,11 @@ namespace {
 
 using base::ErrorCode;
 
-// How an upstream's reply ends after its last byte or instead of the next one.
+// How an upstream's reply ends, after its last byte or instead of the next one.
 enum class End { whole, transport_failure, plugin_fault, short_of_length, late };
 
 struct FaultCase {
-  std::size_t bytes;  // that the upstream sends
+  std::size_t bytes;  // sent by the upstream
   bool is_announced;
   int status;
   End end;
@@ -60,7 +60,7 @@ class ServeFaultTest : public ServeTest {
     return text;
   }
 
-  // The calls on the writer are one of the sequences that reply.h allows.
+  // Whether the calls on the writer form one of the sequences that reply.h allows.
   [[nodiscard]] bool is_writer_sequence_legal() const {
     std::string calls;
     for (const std::string& event : journal) {
@@ -115,7 +115,7 @@ class ServeFaultTest : public ServeTest {
       const std::size_t withheld = std::min<std::size_t>(c.bytes, base::limits::withheld_bytes);
       ASSERT_LE(written_when_settled + withheld, c.bytes) << "the end is withheld until then";
     }
-    // From the first byte of the body on the upstream's outcome decides, not the caller's.
+    // Once the body has begun, the upstream's outcome decides the charge, not the caller's.
     const bool has_begun = count_of(journal, "begin") == 1 && c.writer_fails_at != 1;
     if (has_begun && is_good && c.status == 200) {
       ASSERT_EQ(settled, 1u) << "leaving midway buys nothing";
@@ -163,7 +163,7 @@ TEST_F(ServeFaultTest, KeepsItsPromisesUnderEveryCombinationOfFaults) {
   EXPECT_EQ(cases, 7 * 2 * 2 * 5 * 6 * 3 * 2);
 }
 
-// The outcomes that the combinations above bound, spelled out.
+// Exact outcomes of cases for which the combinations above check only bounds.
 
 TEST_F(ServeFaultTest, SaysNothingDefiniteAboutAnUnknownSettlement) {
   const Served buffered = run_case({100, true, 200, End::whole, 0, 2, 5'000});

@@ -1,5 +1,5 @@
 // serve() on real fibers: what cancellation may end and what it may not, and many calls on several
-// loops at once while the program is replaced under them.
+// loops at once while the program is replaced.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -13,19 +13,19 @@
 namespace turnpike::exchange {
 namespace {
 
-// Waits on a fiber for something that comes after a cancellation of this very fiber: `ready` only
-// if the cancellation did not end the wait.
+// Waits on a fiber for something that comes after the fiber's own cancellation. Returns `ready`
+// only if the cancellation did not end the wait.
 runtime::Wake wait_across_a_cancellation() {
   runtime::Fiber& fiber = *runtime::Fiber::current();
   fiber.handle().cancel();
   runtime::Event later;
   fiber.loop().spawn([&later] {
-    for (int turn = 0; turn < 10; ++turn) runtime::yield();  // a cancelled wait ends before this
+    for (int turn = 0; turn < 10; ++turn) runtime::yield();  // a cancelled wait ends earlier
     later.set();
   });
   const runtime::Wake wake = later.wait(runtime::Deadline::never());
   if (wake != runtime::Wake::ready) {
-    const runtime::CancelMask mask;  // the other fiber still refers to `later`
+    const runtime::CancelMask mask;  // the other fiber still uses `later`
     static_cast<void>(later.wait(runtime::Deadline::never()));
   }
   return wake;
@@ -77,7 +77,7 @@ TEST_F(ServeFiberTest, KeepsACancellationFromAStreamThatHasBegun) {
 
 // ---- many calls at once
 
-// Counts what the ledger is asked, from any Thread.
+// Counts the calls of the ledger; any Thread.
 class CountingLedger final : public ledger::Ledger {
  public:
   Result<ledger::Hold, base::Error> hold(const ledger::Payer&, ledger::Credits,
@@ -101,7 +101,7 @@ class CountingLedger final : public ledger::Ledger {
   std::atomic<std::uint64_t> released{0};
 };
 
-// Replies by the query: a heavy body, a small one, or a failure; yields wherever it may.
+// Replies as the query says: a heavy body, a small one, or a failure. Yields wherever it may.
 class YieldingProvider final : public Provider {
  public:
   Result<std::unique_ptr<Upstream>> bind(const Binding&, Host&) override {
@@ -153,7 +153,7 @@ class DroppingWriter final : public ReplyWriter {
   bool refuse(const base::Error&, const RefusalHead&) override { return true; }
 };
 
-// One loop's own things, made and used by its fibers alone.
+// State of one loop, created and used only by its fibers.
 struct LoopSide {
   LoopState state{{}};
   std::unique_ptr<base::LoopView<Service>> view;
@@ -189,7 +189,7 @@ TEST_F(ServeFiberTest, ServesManyCallsWhileTheProgramIsReplaced) {
   std::atomic<int> replied{0};
   std::atomic<int> failed{0};
   const std::string_view kinds[] = {"heavy", "small", "fail"};
-  runtime::Runtime loops({.loops = 2});  // ends before what its fibers use
+  runtime::Runtime loops({.loops = 2});  // must end before what its fibers use
   for (int call = 0; call < 3 * calls_per_kind; ++call) {
     const std::size_t loop_index = static_cast<std::size_t>(call) % 2;
     const std::string_view kind = kinds[call % 3];

@@ -1,5 +1,5 @@
 // A gateway without sockets for the tests of serve(): the program of program_fixture.h in service,
-// with scripted surroundings.
+// with the scripted surroundings of fakes.h. One Thread.
 #pragma once
 
 #include <functional>
@@ -84,7 +84,7 @@ class ServeTest : public ::testing::Test {
     return *payment;
   }
 
-  // The real lane, on a real store in memory.
+  // Installs the real lane on a real store in memory.
   void install_free_lane() {
     free = std::make_unique<lanes::FreeLane>(free_counts);
     install();
@@ -112,7 +112,7 @@ class ServeTest : public ::testing::Test {
     return serve(context, invocation, *writer);
   }
 
-  // The code that the request is refused with, "" when it is not.
+  // The code of the refusal, or "" if the request is served.
   std::string refusal(const TestRequest& request) {
     const Served served = run(request);
     if (!writer->refusal.has_value()) return {};

@@ -1,5 +1,5 @@
-// The free lane inside serve(): who gets in, that the ledger is never asked, and that a permit
-// comes back on every way in which a call can end. The lane and its store are real.
+// The free lane inside serve(): who is admitted, that the ledger is never called, and that a permit
+// is returned however a call ends. The lane and its store are real.
 #include <stdexcept>
 
 #include "exchange/serve_fixture.h"
@@ -7,7 +7,7 @@
 namespace turnpike::exchange {
 namespace {
 
-constexpr std::uint32_t window_limit = 60;  // of acme.free in program_fixture.cpp
+constexpr std::uint32_t window_limit = 60;  // acme.free in program_fixture.cpp
 const std::string free_path = "/v1/gateway/acme/free:free";
 
 class ServeFreeTest : public ServeTest {
@@ -61,14 +61,14 @@ TEST_F(ServeFreeTest, IgnoresAnIdempotencyKey) {
 TEST_F(ServeFreeTest, OnlyARawSuffixSelectsIt) {
   run({"GET", "/v1/gateway/acme/items/x%3Afree", "", {good_key}});
   EXPECT_EQ(writer->lane, "credits");
-  // As the value of the last parameter of a route that has no free variant: not found, not charged.
+  // ":free" in the last parameter of a route without a free variant: not found and not charged.
   EXPECT_EQ(free_refusal({"GET", "/v1/gateway/acme/items/x:free"}), "gateway.route_not_found");
   EXPECT_EQ(free_refusal({"GET", "/v1/gateway/acme/free:free:free"}), "gateway.route_not_found");
   EXPECT_EQ(free_refusal({"GET", "/v1/gateway/acme/free:free/"}), "gateway.route_not_found");
   EXPECT_EQ(free_refusal({"GET", "/v1/gateway/acme/free:stream"}), "gateway.route_not_found");
 }
 
-// Each request has every fault of those below it, too.
+// Each request also has all faults of the requests below it.
 TEST_F(ServeFreeTest, RefusesInTheOrderOfTheInterface) {
   install_payment_lane();
   add_key("asleep", identity::AccountStatus::suspended);
@@ -108,7 +108,7 @@ TEST_F(ServeFreeTest, AnUpstreamCredentialDoesNotMakeARouteIneligible) {
   EXPECT_EQ(refusal({"GET", free_path, "", {good_key}}), "");
 }
 
-// Every way in which a call can end.
+// All ways in which a call can end.
 class ServeFreeEndTest : public ServeFreeTest {
  protected:
   struct Way {

@@ -1,5 +1,5 @@
 // Idempotency-Keys through serve(): when they are looked up, which replies a repeat gets, and what
-// an unknown settlement tells (docs/decisions.md, "Idempotency-Key").
+// an unknown settlement reports (docs/decisions.md, "Idempotency-Key").
 #include <gtest/gtest.h>
 
 #include "base/limits.h"

@@ -34,7 +34,7 @@ TEST_F(ServeTest, ChargesASuccessBeforeItSendsIt) {
   EXPECT_EQ(loop.calls(), 0u);
 }
 
-// The path is not matched a second time, unless the host's word is of another program.
+// The path is not matched again, unless the host found the operation in another program.
 TEST_F(ServeTest, RunsTheOperationThatTheHostHasFound) {
   const registry::Match match = service->program().match("/v1/gateway/acme/items");
   FoundOperation found{&service->program(),
@@ -42,7 +42,7 @@ TEST_F(ServeTest, RunsTheOperationThatTheHostHasFound) {
   const TestRequest request{.path = "/v1/gateway/of/no/route", .found = &found};
   EXPECT_EQ(run(request).operation_path, "/v1/gateway/acme/items");
   EXPECT_EQ(writer->status, 200);
-  found.program = nullptr;  // any but the one that serves
+  found.program = nullptr;  // not the program that serves
   EXPECT_EQ(refusal(request), "gateway.route_not_found");
 }
 
@@ -194,7 +194,7 @@ TEST_F(ServeTest, BoundsTheBodyAtTheLimitAndOnePast) {
   EXPECT_EQ(count_of(journal, "hold"), 2u);
 }
 
-// A compressed body reached the upstream without a word of its coding.
+// Regression: a compressed body reached the upstream without its Content-Encoding.
 TEST_F(ServeTest, TakesNoBodyWithAContentCoding) {
   TextBody body("{}", true);
   TestRequest request{"POST", "/v1/gateway/acme/search", "", {good_key}, "application/json", &body};
@@ -224,7 +224,7 @@ TEST_F(ServeTest, RefusesABodyOnGet) {
   }
 }
 
-// Nobody pays, or is asked to, for a call that lacks what the operation works on.
+// A call without the required body is neither charged nor answered with a payment challenge.
 TEST_F(ServeTest, RefusesACallWithoutTheBodyThatItsRouteRequires) {
   install_payment_lane();
   TextBody announced("", true);
@@ -297,7 +297,7 @@ TEST_F(ServeTest, KeepsTheTypesOfPathParametersWhereTheyAreEnforced) {
   EXPECT_EQ(count_of(journal, "hold"), 0u) << "no money moves";
 }
 
-// They are judged before the call has a seat, and so without its buffers.
+// They are checked before the call has a seat and its buffers.
 TEST_F(ServeTest, JudgesPathParametersWithoutASeat) {
   LoopState::Seat taken[4];
   for (LoopState::Seat& seat : taken) ASSERT_TRUE(seat.enter(loop));
@@ -341,7 +341,7 @@ TEST_F(ServeTest, KnowsItsRoutesAndMethods) {
   EXPECT_TRUE(journal.size() == count_of(journal, "refuse"));
 }
 
-// What is said leads to what would be right.
+// Each message helps the caller to correct the request.
 TEST_F(ServeTest, RefusalsNameWhatIsWrong) {
   const auto said = [&](const TestRequest& request) {
     EXPECT_NE(refusal(request), "");
@@ -444,8 +444,8 @@ TEST_F(ServeTest, TellsWhyAnOperationIsNotReady) {
   EXPECT_EQ(count_of(journal, "hold"), 0u);
 }
 
-// What only the operator can change is not worth trying again; what passes by itself
-// is, and the caller learns when.
+// If only the operator can help, a retry is not advised. If the condition passes by itself, the
+// caller learns when to retry.
 TEST_F(ServeTest, SaysWhetherWaitingHelps) {
   EXPECT_EQ(refusal({"GET", "/v1/gateway/acme/blocked"}), "gateway.route_blocked");
   EXPECT_EQ(writer->refusal->advice, base::Advice::never);
@@ -462,8 +462,8 @@ TEST_F(ServeTest, SaysWhetherWaitingHelps) {
   EXPECT_EQ(writer->refusal->advice, base::Advice::never);
 }
 
-// One request in which everything is wrong is refused for the first reason; with that mended, for
-// the second; and so on to the end of the order.
+// A request in which everything is wrong is refused for the first reason; with that corrected, for
+// the second; and so on to the last.
 TEST_F(ServeTest, KeepsTheOrderOfRefusal) {
   add_key("suspended", identity::AccountStatus::suspended);
   provider.state = {Condition::blocked, "Not today."};
@@ -516,7 +516,7 @@ TEST_F(ServeTest, TurnsCallsAwayPastTheCapOfAnAccount) {
   EXPECT_EQ(refusal({}), "gateway.account_concurrency_limited");
   EXPECT_EQ(writer->refusal->retry_after_seconds, 1u);
   EXPECT_EQ(count_of(journal, "hold"), 0u);
-  // Bodies in memory are bounded by it, too; what a head alone gives away is told before.
+  // The cap also bounds bodies in memory. Faults that the head shows are reported first.
   TextBody body(std::string(search_body_bytes_max, 'x'), true);
   const TestRequest post = {"POST",     "/v1/gateway/acme/search", "",
                             {good_key}, "application/json",        &body};
@@ -625,8 +625,8 @@ TEST_F(ServeTest, PassesASaneRetryAfterOn) {
   }
 }
 
-// These errors once were 502 and the provider's fault, although the provider told the caller its
-// mistake.
+// Regression: these errors were answered with 502 as the provider's fault, although the provider
+// told the caller's mistake.
 TEST_F(ServeTest, PassesTheProvidersErrorsOnInTheFormsThatErrorsHave) {
   const std::string_view types[] = {"application/json", "Application/Problem+JSON; charset=utf-8",
                                     "text/plain", "text/html; charset=utf-8"};
@@ -848,7 +848,7 @@ TEST_F(ServeTest, SharesTheHeavyTransfersOut) {
   EXPECT_EQ(refusal({}), "gateway.transfer_limit");
   EXPECT_EQ(journal_text(),
             "hold:acct_good:1 execute release:response_too_large refuse:gateway.transfer_limit");
-  // One that does not say how long it is counts as heavy once it is streamed.
+  // A reply without a declared length counts as heavy once it is streamed.
   provider.script = [&](ReplySink& sink, Call&) -> Done {
     const HeaderField headers[] = {{"content-type", "application/json"}};
     sink.head(200, headers, std::nullopt);
@@ -915,7 +915,7 @@ TEST_F(ServeTest, AsksNobodyToPayWhatCannotBePaidForButHearsWhoHasPaid) {
   EXPECT_EQ(writer->body, "what was paid for");
 }
 
-// A reply that was paid for is given although the registry has changed since.
+// A reply that was paid for is delivered even if the registry has changed since.
 TEST_F(ServeTest, RecallsWhatWasPaidForWhereTheOperationIsNotOfferedAnyMore) {
   ScriptedLane& lane = install_payment_lane();
   lane.admission = [](const LaneRequest&) -> Admission {
@@ -986,7 +986,7 @@ TEST_F(ServeTest, GivesAStoredReplyAgain) {
   EXPECT_EQ(served.ending, Ending::replied);
 }
 
-// A caller without a key cannot ask the account routes.
+// A caller without a key cannot use the account routes.
 TEST_F(ServeTest, OnlyWhoHasAnAccountIsSentToItsCalls) {
   ScriptedLane& lane = install_payment_lane();
   const Refusal open{"billing.settlement_unknown", "out of luck", 0, {}, {}, {}};

@@ -56,14 +56,14 @@ TEST_F(ServiceTest, SaysWhereASettingIsWrong) {
   EXPECT_GT(problem.line, 1);
 }
 
-// All mistakes, and those of a route's own settings at the route.
+// All mistakes are reported; those in a route's own settings at the route.
 TEST_F(ServiceTest, SaysWhereEverySettingIsWrong) {
   const auto& route = *service->program().match("/v1/gateway/acme/tuned").route;
   const registry::Operation& tuned = *service->program().operation(route, Method::get);
   Mistakes mistakes;
   mistakes.add("base_url", "expected an URL");
   mistakes.add("token", "holds control characters");
-  for (int method = 0; method < 2; ++method) {  // the methods of a route share its settings
+  for (int method = 0; method < 2; ++method) {  // a route's methods share its settings
     mistakes.add({FailureKind::invalid_settings, "expected a path", "path", false},
                  of_operation(tuned.upstream_operation));
   }
@@ -106,7 +106,7 @@ TEST_F(ServiceTest, RefusesTwoLanesForOneHeader) {
   }
 }
 
-// A caller without a credential is sent to one lane, and that one takes nobody's key.
+// Callers without a credential are sent to a single lane, which must not require an account.
 TEST_F(ServiceTest, RefusesASecondLaneWithTermsAndOneForAccounts) {
   ScriptedLane first(journal, "x402", "payment-signature");
   ScriptedLane second(journal, "other", "x-other");
@@ -166,7 +166,7 @@ TEST_F(ServiceTest, SaysWhyAnOperationCannotBeTheToolOfItsPlugin) {
     described.input_schema = schema;
     EXPECT_NE(problem_of(described, search, Method::post).find("schema"), std::string::npos)
         << schema;
-    if (*schema == '\0') continue;  // an output need not be described
+    if (*schema == '\0') continue;  // an output schema is optional
     described = good;
     described.output_schema = schema;
     EXPECT_NE(problem_of(described, search, Method::post).find("schema"), std::string::npos)
@@ -198,7 +198,7 @@ TEST_F(ServiceTest, TellsTheStateOfOperations) {
   EXPECT_EQ(state_of("/v1/gateway/acme/items").condition, Condition::evidence_stale);
 }
 
-// What is wrong with terms is told at the registry's line.
+// Mistakes in terms are reported at their line of the registry.
 TEST_F(ServiceTest, PlacesWhatALaneSaysOfTermsInTheRegistry) {
   ScriptedLane& lane = install_payment_lane();
   lane.notes = {{"a note", "registry.networks.base.pay_to"}, {"another", "chains"}};

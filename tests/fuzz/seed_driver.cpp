@@ -1,5 +1,5 @@
-// Feeds a fuzz harness the files of a folder, so that harness and seeds cannot rot between fuzz
-// runs. Also reruns a finding: pass its file.
+// Runs a fuzz harness on the files of a folder, so that harness and seeds stay valid between fuzz
+// runs. To rerun a finding, pass its file.
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>

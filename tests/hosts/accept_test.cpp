@@ -1,5 +1,5 @@
-// The form of a page that Accept chooses: the rows of docs/protocols.md, "The web host", edges, and
-// random fields against a slow reader that is written apart.
+// The form of a page that Accept selects: the rows of docs/protocols.md, "The web host", edge
+// cases, and random fields compared with an independent, slow reader.
 #include "hosts/accept.h"
 
 #include <cctype>
@@ -56,11 +56,11 @@ TEST(AcceptTest, TheTableOfForms) {
 
 TEST(AcceptTest, Edges) {
   const std::pair<Fields, PageForm> rows[] = {
-      {{"text/html;q=0.5", "text/markdown;q=0.6"}, markdown},  // fields are one list
+      {{"text/html;q=0.5", "text/markdown;q=0.6"}, markdown},  // fields form one list
       {{"text/html;q=0.6", "text/markdown;q=0.5"}, html},
       {{"text/markdown ; q=0.8 , text/html;q=0.7"}, markdown},
       {{"text/markdown;Q=0.1, text/html"}, html},
-      {{"text/markdown, */*"}, markdown},              // at least the one of the wildcard
+      {{"text/markdown, */*"}, markdown},              // no less than the wildcard's
       {{"text/markdown;q=0.5, text/*;q=0.4, */*"}, markdown},  // the narrower range decides
       {{"text/markdown;q=0.5, text/*;q=0.6, */*;q=0.1"}, html},
       {{"text/*;q=0, */*"}, neither},
@@ -69,7 +69,7 @@ TEST(AcceptTest, Edges) {
       {{"text/markdown;q=0.000, text/html;q=0.000"}, neither},
       {{"text/markdown;x=\",text/html\";q=0.2, text/html;q=0.1"}, markdown},  // a quoted comma
       {{"text/html;level=1;q=0.2, text/html;q=0.7, text/markdown;q=0.5"}, html},
-      {{"text/markdown;q=abc"}, html},  // says nothing
+      {{"text/markdown;q=abc"}, html},  // an invalid weight is ignored
       {{"text/markdown;q=1.5"}, html},
       {{"text/markdown;q="}, html},
       {{"text/markdown;q=-1"}, html},
@@ -87,7 +87,7 @@ TEST(AcceptTest, Edges) {
   for (const auto& [fields, form] : rows) EXPECT_EQ(form_of(fields), form) << fields.front();
 }
 
-// ---- the slow reader: all ranges in a map, then the rules one after the other
+// ---- the slow reader: all ranges in a map, then one rule after the other ------------------------
 
 std::string lower_trimmed(std::string text) {
   while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.pop_back();
@@ -127,7 +127,7 @@ bool is_token(const std::string& text) {
   return !text.empty();
 }
 
-// As a decimal; the digits beyond the third do not count.
+// The weight in thousandths; further digits are ignored.
 std::optional<int> slow_weight(const std::string& text) {
   const std::size_t dot = text.find('.');
   const std::string whole = text.substr(0, dot);
@@ -197,7 +197,8 @@ std::string random_field(std::mt19937& random) {
     } else {
       field += pieces[piece(random)];
     }
-    // Mostly whole elements, so that the rules are met and not only the grammar.
+    // Adds commas often, so that whole elements occur and the rules are tested, not only the
+    // grammar.
     if (piece(random) < pieces.size() / 3) field += ",";
   }
   return field;

@@ -18,7 +18,7 @@ class AccountRoutesTest : public HostFixture {
   HttpReply read(const std::string& route) {
     return get("/v1/billing-accounts/acc_good" + route, {"Authorization: Bearer good"});
   }
-  // A 400 that names the field and how to mend it.
+  // Expects a 400 that names the field and how to correct it.
   void expect_rejected(const std::string& route, const std::string& location) {
     const HttpReply reply = read(route);
     EXPECT_EQ(reply.status, 400) << route;

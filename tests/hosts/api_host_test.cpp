@@ -71,7 +71,7 @@ TEST_F(ApiHostTest, ItsOwnDocumentsComeBeforeThoseOfLanes) {
   EXPECT_EQ(call({.method = "HEAD", .target = "/.well-known/mcp.json"}).status, 200);
   const HttpReply of_a_lane = get("/.well-known/did.json");
   EXPECT_EQ(of_a_lane.header("content-type"), "application/did+json");
-  // A page that verifies a receipt could not read it.
+  // Without this header, a page that verifies receipts could not read the document.
   EXPECT_EQ(of_a_lane.header("access-control-allow-origin"), "*");
   EXPECT_EQ(of_a_lane.header("cache-control"), "public, max-age=60");
   EXPECT_EQ(get("/.well-known/did.json", {"If-None-Match: " + of_a_lane.header("etag")}).status,
@@ -239,7 +239,7 @@ TEST_F(ApiHostTest, FreeQuotasNeedTheRegistryAndTheOwnAccount) {
   EXPECT_EQ(code_of(quotas_of("acc_suspended", "suspended")), "account.suspended");
 }
 
-// The routes below an account, each with a query that it takes.
+// The routes below an account, each with a valid query.
 std::string account_route(const std::string& account, const std::string& route) {
   return "/v1/billing-accounts/" + account + route;
 }
@@ -375,7 +375,7 @@ TEST_F(ApiHostTest, AReplyCarriesBodyAndFacts) {
   EXPECT_EQ(logged.reply_bytes, reply.body.size());
   EXPECT_TRUE(logged.is_whole);
   EXPECT_FALSE(logged.error);
-  // The account, the key and the operation of the call.
+  // The record names the account, the key and the operation.
   EXPECT_EQ(logged.account_id, "acc_good");
   EXPECT_EQ(logged.key_id, "key_good");
   EXPECT_EQ(logged.provider, "acme");
@@ -390,7 +390,7 @@ TEST_F(ApiHostTest, TheCallReachesTheExchangeUnchanged) {
             .headers = {"Content-Type: application/json; charset=utf-8",
                         "X-Request-Id: client-7.a_B", "Idempotency-Key: once !~"},
             .body = std::string("{\"k\":\"\0v\"}", 10)});
-  // A blank is not visible: the key is refused.
+  // A space is not a visible character, so the key is refused.
   EXPECT_EQ(code_of(reply), "request.malformed");
   EXPECT_THAT(reply.body, HasSubstr("header.idempotency-key"));
 
@@ -427,7 +427,7 @@ TEST_F(ApiHostTest, BodiesInMemoryAreBoundedTogether) {
   EXPECT_EQ(code_of(refused), "gateway.overloaded");
   EXPECT_EQ(post(750).status, 200) << "it was given back";
 
-  // What is only announced takes nothing; what came does, but for a part that is kept.
+  // Announced bytes take no budget; received bytes do, except for a reserved part.
   auto slow = wire::RawSocket::connect(address_);
   slow.send(
       "POST /v1/gateway/x HTTP/1.1\r\nHost: h\r\nContent-Length: 900\r\n"
@@ -494,7 +494,8 @@ TEST_F(ApiHostTest, EveryErrorCodeIsRendered) {
     EXPECT_EQ(error["retry"]["advice"], base::name_of(info.advice));
     EXPECT_EQ(reply.header("retry-after"), can_wait ? "7" : "") << info.name;
     EXPECT_EQ(error["retry"].contains("after_seconds"), can_wait) << info.name;
-    // A client of the authorization server is asked for no credential.
+    // oauth.invalid_client gets no challenge, since the caller is a client of the authorization
+    // server.
     const bool has_challenge =
         reply.status == 401 && info.code != base::ErrorCode::oauth_invalid_client;
     EXPECT_EQ(!reply.header("www-authenticate").empty(), has_challenge) << info.name;

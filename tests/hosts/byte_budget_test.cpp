@@ -9,7 +9,8 @@ namespace {
 
 constexpr std::uint64_t short_max = ByteBudget::short_bytes_max;
 constexpr std::uint64_t one_max = 32 * short_max;
-// The open part is 96, of which 24 are for short ones; the part that is kept is 32.
+// In units of short_max: the open part is 96, of which 24 are for short requests; the reserved part
+// is 32.
 constexpr std::uint64_t bytes_max = 128 * short_max;
 
 TEST(ByteBudgetTest, WhatWasTakenComesBackOnce) {
@@ -22,7 +23,7 @@ TEST(ByteBudgetTest, WhatWasTakenComesBackOnce) {
   }
 }
 
-// One peer does not lock out the others.
+// One peer must not lock out the others.
 TEST(ByteBudgetTest, ANetworkHoldsNoMoreThanAnEighthOrTheLongestRequest) {
   ByteBudget budget(bytes_max, one_max);
   std::deque<ByteBudget::Share> shares;
@@ -53,7 +54,7 @@ TEST(ByteBudgetTest, TheLastQuarterOfTheOpenPartIsForTheFirstBytesOfARequest) {
 }
 
 TEST(ByteBudgetTest, APartIsKeptForCallersWhoAreKnown) {
-  ByteBudget budget(4 * one_max, one_max);  // the open part is 3, the kept one 1
+  ByteBudget budget(4 * one_max, one_max);  // the open part is 3, the reserved one 1
   std::deque<ByteBudget::Share> anybody;
   for (std::uint64_t network = 1; network <= 3; ++network) {
     ASSERT_TRUE(anybody.emplace_back(budget, network).grow(short_max));

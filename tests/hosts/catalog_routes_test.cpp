@@ -139,7 +139,7 @@ TEST_F(CatalogRoutesTest, AReloadRepairsAnUnavailableRegistry) {
   EXPECT_EQ(get("/healthz").status, 200);
 }
 
-// More than the loop may render itself: the document comes from the pool.
+// The document is too large for the loop to render, so the pool renders it.
 TEST_F(CatalogRoutesTest, LargeProgramsHaveTheirDocumentToo) {
   install(300, "gen_1");
   const HttpReply reply = get("/openapi.json");

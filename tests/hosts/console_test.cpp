@@ -1,5 +1,5 @@
-// The parts of the operator console that stand alone: sessions, the pace of calls, and how it
-// writes figures. Its pages are looked at in tests/e2e/test_console.py.
+// The parts of the operator console that need no server: sessions, the pace of calls, and number
+// formats. Its pages are tested in tests/e2e/test_console.py.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -90,7 +90,7 @@ TEST(Quantiles, LieWithinTheirBucket) {
   EXPECT_NEAR(*quantile_of(buckets, 0.99), 0.91, 1e-9);
   EXPECT_FALSE(quantile_of({}, 0.5));
   EXPECT_FALSE(quantile_of({{1, 0}}, 0.5));
-  // Of what is slower than every bound no more is known than that.
+  // For values above every bound, only the largest bound is known.
   EXPECT_DOUBLE_EQ(
       *quantile_of({{1, 0}, {std::numeric_limits<double>::infinity(), 4}}, 0.5), 1);
 }
@@ -117,7 +117,7 @@ TEST_F(PaceOfCalls, IsThatSinceTheStartAndThenOfTheLastMinutes) {
   EXPECT_EQ(now.span_ms, 10'000);
   EXPECT_DOUBLE_EQ(now.calls_per_second, 10.1);
   EXPECT_DOUBLE_EQ(now.good, 98);
-  EXPECT_DOUBLE_EQ(now.bad, 1);  // what was the caller's fault is neither
+  EXPECT_DOUBLE_EQ(now.bad, 1);  // the caller's faults count as neither
   ASSERT_TRUE(now.p50_ms);
   EXPECT_LT(*now.p50_ms, 100);
   const PaceNow later = pace.look(400 * second_ns);

@@ -9,7 +9,7 @@ namespace {
 
 const Cookie session({.name = "__Host-s"});
 
-// What it reads of one Cookie field: the value, "(none)" or "(refused)".
+// The result of reading one Cookie field: the value, "(none)" or "(refused)".
 std::string read(std::string_view field_value) {
   const HeaderField fields[] = {{"X", "__Host-s=x"}, {"cookie", field_value}};
   const auto found = session.read(fields);
@@ -29,7 +29,7 @@ TEST(CookieTest, IsFoundAmongOthersByItsExactName) {
   }
 }
 
-// A program on another port of the host sets cookies, too.
+// Programs on other ports of the host also set cookies.
 TEST(CookieTest, OthersMayLookAsTheyLike) {
   EXPECT_EQ(read("x={\"a\": [1, 2]}; __Host-s=abc; \x80\xFF=,"), "abc");
 }

@@ -93,7 +93,7 @@ exchange::Served echo(const exchange::Invocation& invocation, exchange::ReplyWri
   return served(exchange::Ending::replied);
 }
 
-// What the upstream says to caches is the query.
+// The query sets the upstream's Cache-Control.
 exchange::Served caching(const exchange::Invocation& invocation, exchange::ReplyWriter& writer) {
   const HeaderField fields[] = {{"Content-Type", "application/json"},
                                 {"cache-control", invocation.query}};

@@ -1,5 +1,5 @@
-// The API host on a real server and real sockets, with the exchange, the keys and the books behind
-// it played by scripts. One test Thread; the host's own Threads are the runtime's.
+// The API host on a real server and real sockets, over a scripted exchange, authenticator and
+// ledger. Used by the test's Thread; the host runs on the runtime's Threads.
 #pragma once
 
 #include <atomic>
@@ -53,7 +53,7 @@ class ScriptedBackend final : public hosts::Backend {
   hosts::Health health_;
 };
 
-// Publishes a document, and takes at "box/notes" and "box/page" what the test says.
+// Publishes a document. At "box/notes" and "box/page" it answers as the test says.
 class ScriptedPlugin final : public hosts::PluginPaths {
  public:
   Result<Document, base::Error> document(std::string_view path) override {
@@ -88,8 +88,8 @@ class ScriptedPlugin final : public hosts::PluginPaths {
   Box box_{*this};
 };
 
-// Knows the tokens "good", "other", "suspended", "closed", "provisioning" and "failed", each of the
-// account "acc_<token>"; "down" cannot be looked up and "staging" belongs to another environment.
+// Knows the tokens "good", "other", "suspended", "closed", "provisioning" and "failed", each for
+// the account "acc_<token>". "down" cannot be looked up; "staging" belongs to another environment.
 class ScriptedAuthenticator final : public identity::Authenticator {
  public:
   Result<std::shared_ptr<const identity::Principal>, base::Error> authenticate(
@@ -109,7 +109,7 @@ class ScriptedLedger final : public ledger::Ledger {
   std::atomic<std::int64_t> credits{1000};
 };
 
-// Remembers what it was asked and answers with what it was given.
+// Records each question and gives the configured answer.
 class ScriptedStatements final : public ledger::Statements {
  public:
   Result<ledger::Page<ledger::UsageRow>, base::Error> usage(const ledger::PageQuery& query,
@@ -141,7 +141,7 @@ class ScriptedStatements final : public ledger::Statements {
   }
 
   std::atomic<int> error{-1};  // a base::ErrorCode to fail with
-  // Written and read while no request is on its way.
+  // Written and read only while no request is in progress.
   ledger::Page<ledger::UsageRow> usage_page;
   ledger::Page<ledger::Allocation> allocation_page;
   ledger::UsageSummary sums;
@@ -149,7 +149,7 @@ class ScriptedStatements final : public ledger::Statements {
   ledger::SummaryQuery summary_query;
 };
 
-// Knows one call of acc_good, and one of it whose settlement is unknown.
+// Knows two calls of acc_good: a charged one, and one whose settlement is unknown.
 class ScriptedCalls final : public ledger::Calls {
  public:
   static constexpr std::string_view charged = "019a0000-0000-7000-8000-00000000000a";
@@ -176,7 +176,7 @@ class RecordingAccessLog final : public hosts::AccessLog {
     return endpoints_.emplace_back(hosts::Endpoint{std::string(name), {}});
   }
   void write(const hosts::AccessRecord& record) noexcept override;
-  // Waits for the record of a request: it is written after the reply has left.
+  // Waits for the record of a request, which is written after the reply has been sent.
   LoggedRequest wait_for(const std::string& request_id);
 
  private:
@@ -201,7 +201,7 @@ class HostFixture : public testing::Test {
   HttpReply get(const std::string& target, std::vector<std::string> headers = {}) {
     return call({.target = target, .headers = std::move(headers)});
   }
-  // The code of an envelope, after checking its form and its headers.
+  // Checks an envelope's form and headers, and returns its code.
   std::string code_of(const HttpReply& reply);
 
   base::SystemClock clock_;
@@ -218,7 +218,7 @@ class HostFixture : public testing::Test {
   const hosts::Discovery discovery_{{.urls = {.mcp = "https://mcp.example.com"},
                                      .release = "0.1.0",
                                      .protocol_versions = {"2026-07-28"}}};
-  const Clock* host_clock_ = &clock_;             // what the host reads
+  const Clock* host_clock_ = &clock_;             // the host's clock
   hosts::StatusSource* status_source_ = nullptr;  // null: there are no status routes
   std::unique_ptr<runtime::Runtime> runtime_;
   std::unique_ptr<hosts::api::ApiHost> host_;

@@ -1,4 +1,5 @@
-// The operator host over real sockets and a real database: every status of the corrections route.
+// The operator host over real sockets and a real database: every status of the corrections route,
+// the console, and the routes for texts on the status.
 #include "hosts/operator/operator_host.h"
 
 #include <gmock/gmock.h>
@@ -22,7 +23,7 @@ namespace {
 using base::ErrorCode;
 using nlohmann::json;
 
-// Passes corrections on, unless told to fail.
+// Forwards corrections unless told to fail.
 class FailingCorrections final : public ledger::CorrectionStore {
  public:
   explicit FailingCorrections(ledger::CorrectionStore& real) : real_(real) {}
@@ -41,7 +42,7 @@ class FailingCorrections final : public ledger::CorrectionStore {
   ledger::CorrectionStore& real_;
 };
 
-// What this process would say of itself.
+// The process's own facts, scripted.
 class ScriptedConsole final : public hosts::operators::ConsoleSource {
  public:
   std::int64_t started_at_ms() const override { return 1; }
@@ -123,7 +124,7 @@ class OperatorHostTest : public testing::Test {
   }
   HttpReply call(const HttpCall& what) { return http_call(address_, what); }
 
-  // The code of an envelope, after checking the status and what every refusal has.
+  // Checks the status and the common headers of a refusal, and returns its code.
   std::string refusal(const HttpReply& reply, int status) {
     EXPECT_EQ(reply.status, status) << reply.body;
     EXPECT_EQ(reply.header("content-type"), "application/json");
@@ -133,7 +134,7 @@ class OperatorHostTest : public testing::Test {
     EXPECT_EQ(error.at("request_id"), reply.header("x-request-id"));
     return error.at("code");
   }
-  // Where the problems of a 400 are.
+  // The locations of the problems in a 400.
   static std::vector<std::string> locations(const HttpReply& reply) {
     std::vector<std::string> all;
     const json envelope = json::parse(reply.body);
@@ -212,16 +213,16 @@ TEST_F(OperatorHostTest, WithoutAnOperatorCredentialItIs401) {
   EXPECT_EQ(node_->ledger().balance(account_)->credits, 95);
 }
 
-// The same rules hold on every other host.
+// All hosts share this rule.
 TEST_F(OperatorHostTest, TheSchemeIsOfAnyCaseAndOneOrMoreSpacesFollow) {
   for (const char* scheme : {"Bearer ", "bearer ", "BEARER  ", "Bearer     "}) {
-    std::vector<std::string> sent = headers();  // of one correction, however often it is asked for
+    std::vector<std::string> sent = headers();  // always the same correction
     sent[0] = "Authorization: " + std::string(scheme) + secret_;
     EXPECT_EQ(call({"POST", path(), sent, body().dump()}).status, 200) << scheme;
   }
 }
 
-// A correction was booked from the half of a body.
+// Regression: the part of a body before a NUL byte was booked as a correction.
 TEST_F(OperatorHostTest, ABodyWithANulByteIsNoCorrection) {
   for (const std::string_view rest :
        {std::string_view("\0", 1), std::string_view("\0garbage{", 9)}) {
@@ -238,7 +239,7 @@ TEST_F(OperatorHostTest, TwoCredentialsAre400) {
 }
 
 TEST_F(OperatorHostTest, WithoutTheExactAuthorityItIs403) {
-  // No build makes one without authorities; an older or newer one's may be unknown here.
+  // This build creates no credential with unknown authorities, but an older or newer build may.
   storage::Database database(store_.settings());
   database.with([](storage::Connection& connection) {
     connection.run_once("UPDATE operator_credential SET authorities = 'usage.corrections usage'");
@@ -329,7 +330,7 @@ TEST_F(OperatorHostTest, ABodyIsTakenUpToItsBoundAndNoFurther) {
             "request.body_too_large");
 }
 
-// Both once were 400, and a compressed body was reported as invalid JSON.
+// Regression: both were answered with 400, and a compressed body was reported as invalid JSON.
 TEST_F(OperatorHostTest, AnotherContentTypeOrCodingIs415) {
   std::vector<std::string> sent = headers();
   sent[2] = "Content-Type: text/plain";
@@ -374,7 +375,7 @@ class OperatorConsole : public OperatorHostTest {
     headers.push_back("Sec-Fetch-Site: same-origin");
     return call({"POST", target, headers, form});
   }
-  // The Cookie field of a new session.
+  // Signs in; returns the Cookie field of the new session.
   std::string sign_in() {
     const HttpReply reply = post("/console/login", "credential=" + reader_secret_);
     EXPECT_EQ(reply.status, 303) << reply.body;
@@ -498,7 +499,7 @@ TEST_F(OperatorConsole, PagesOfOthersChangeNothing) {
   EXPECT_TRUE(node_->status().recent_incidents(0)->empty());
   EXPECT_EQ(sent("Origin: http://" + address_), 303);
   EXPECT_EQ(node_->status().recent_incidents(0)->size(), 1u);
-  // Nor does a sign-in come from elsewhere.
+  // A sign-in from another origin is refused, too.
   EXPECT_EQ(call({"POST", "/console/login",
                   {"Content-Type: application/x-www-form-urlencoded",
                    "Origin: http://evil.example"},
@@ -571,7 +572,7 @@ TEST_F(OperatorConsole, WordsAreSaidByTheSameRulesAndShown) {
   EXPECT_TRUE(node_->status().maintenance(0)->empty());
 }
 
-// ---- words on the status ------------------------------------------------------------------------
+// ---- texts on the status ------------------------------------------------------------------------
 
 class OperatorWords : public OperatorHostTest {
  protected:

@@ -1,4 +1,4 @@
-// The intake of plugins over real sockets: what reaches the plugin, and what its answer becomes.
+// The intake of plugins over real sockets: what reaches the plugin, and how its answer is sent.
 #include "hosts/api/plugin_intake.h"
 
 #include <gmock/gmock.h>
@@ -57,7 +57,7 @@ TEST_F(PluginIntakeTest, ThePluginSeesTheRequestAsItWasSentAndItsAnswerIsSent) {
   EXPECT_THAT(seen, HasSubstr("Signature=t=1,v1=ab\nsignature=again\n"));
 }
 
-// Who speaks is the plugin's to find out; our own keys are none of its business.
+// The plugin authenticates its senders itself and must not see credentials of the gateway.
 TEST_F(PluginIntakeTest, CredentialsOfTheGatewayAreNotShown) {
   std::string seen;
   plugin_.answer = [&seen](const IntakeRequest& request, Call&) {
@@ -108,7 +108,7 @@ TEST_F(PluginIntakeTest, AFailureTellsTheSenderToRepeatAndTheOperatorWhy) {
   EXPECT_THAT(broken.body, Not(HasSubstr("10.0.0.7")));
 }
 
-// A plugin that does not return holds no more than its places; then the sender is told to repeat.
+// A plugin that does not return occupies only its own slots; further senders are told to retry.
 TEST_F(PluginIntakeTest, OnePluginWorksOnABoundedNumberAtOnce) {
   runtime::Event go_on;
   std::atomic<std::uint32_t> inside{0};

@@ -1,5 +1,5 @@
-// The public pages over real sockets: both forms, what Accept chooses, validators, what caches are
-// told, paths that lead elsewhere or nowhere, the text files, and the cache of pages.
+// The public pages over real sockets: both forms, the selection by Accept, validators, cache
+// headers, redirects and unknown paths, the text files, and the cache of pages.
 #include "hosts/site/site_routes.h"
 
 #include <filesystem>
@@ -37,7 +37,7 @@ class SteppingClock final : public Clock {
   std::atomic<std::int64_t> now_ms_{support::StatusStory::begins_at_ms};
 };
 
-// Has one page, counts how often it is rendered, and knows a path that moved.
+// Has one page and one path that moved, and counts renderings.
 class CountingSource final : public site::PageSource {
  public:
   std::optional<site::MarkdownPage> find(const site::Site&, const site::Facts&,
@@ -93,7 +93,7 @@ class PublicPagesTest : public tests::HostFixture {
  protected:
   void SetUp() override {
     const std::string directory = directory_.path();
-    // Without the assets, which take long to compress.
+    // The assets are omitted, since their compression takes long.
     std::filesystem::copy(support::source_path("site/layouts"), directory + "/layouts",
                           std::filesystem::copy_options::recursive);
     std::filesystem::create_directories(directory + "/pages/developers");
@@ -177,7 +177,7 @@ TEST_F(PublicPagesTest, APageHasTwoForms) {
   EXPECT_EQ(markdown.body, "# Page blog\n");
   EXPECT_NE(markdown.header("etag"), html.header("etag"));
   EXPECT_EQ(get("/blog", {"Accept: text/markdown"}).header("content-type"),
-            "text/html; charset=utf-8");  // it is none of the six
+            "text/html; charset=utf-8");  // Accept selects only on the six
 }
 
 TEST_F(PublicPagesTest, AcceptChoosesTheFormOfSixPages) {

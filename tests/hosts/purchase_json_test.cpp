@@ -1,4 +1,4 @@
-// The bodies of purchases, and the cursors that lead through them.
+// The bodies of purchases, and the cursors for their pages.
 #include "hosts/purchase_json.h"
 
 #include <gtest/gtest.h>
@@ -80,7 +80,7 @@ TEST(PurchaseJsonTest, APageLeadsToTheNextOfTheSameAccountAlone) {
   EXPECT_TRUE(refused(cursor, "acc_2"));
   EXPECT_TRUE(refused(cursor + "A", "acc_1"));
   EXPECT_TRUE(refused("", "acc_1"));
-  // That of a billing page is signed for another use.
+  // A cursor of a billing page is signed for another use.
   EXPECT_TRUE(refused(make_billing_cursor("acc_1", Collection::invoices, {7, "x"}, key), "acc_1"));
 }
 

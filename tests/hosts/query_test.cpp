@@ -34,7 +34,7 @@ TEST(FixedQueryTest, RefusesUnknownAndRepeatedNames) {
   for (const char* text :
        {"x=1", "limit=1&x", "Limit=1", "limit=1&limit=1", "limit=1&l%69mit=2", "=1", "limit[]=1"}) {
     const ErrorCode code = refusal(text);
-    // Brackets are not characters of a query at all.
+    // Brackets are not valid characters of a query.
     EXPECT_EQ(code, std::string_view(text).find('[') == std::string_view::npos
                         ? ErrorCode::request_query_rejected
                         : ErrorCode::request_query_malformed)

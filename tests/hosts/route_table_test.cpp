@@ -1,5 +1,5 @@
-// The table of routes: which path leads where, and that the table of a host, its OpenAPI document
-// and its metrics are one list.
+// The table of routes: which path leads to which row, and that a host's table, its OpenAPI document
+// and its metrics agree.
 #include "hosts/route_table.h"
 
 #include <algorithm>
@@ -71,7 +71,7 @@ class ApiTableTest : public tests::HostFixture {
     for (const auto& route : account::notice_routes()) described_.push_back(&route.facts);
     for (const auto& route : api::status_routes()) described_.push_back(&route.facts);
   }
-  // A path of the route, with something in its variable parts.
+  // A path of the route with values for its parameters.
   static std::string example_of(const RouteFacts& facts) {
     std::string path(facts.path);
     for (auto open = path.find('{'); open != path.npos; open = path.find('{')) {
@@ -79,8 +79,8 @@ class ApiTableTest : public tests::HostFixture {
     }
     return path;
   }
-  std::vector<const RouteFacts*> facts_;      // those that the host of the fixture serves
-  std::vector<const RouteFacts*> described_;  // those of sessions as well
+  std::vector<const RouteFacts*> facts_;      // served by the fixture's host
+  std::vector<const RouteFacts*> described_;  // also those of sessions
 };
 
 TEST_F(ApiTableTest, EveryPathLeadsToItsOwnRow) {

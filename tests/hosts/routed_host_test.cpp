@@ -1,6 +1,6 @@
-// What the kit of hosts can do beyond the rows of today's hosts, shown by a host that is a table of
-// such rows, over real sockets: forms, raw bodies, cookies, pages, redirects, validators, callers
-// of every kind, and refusals in every form.
+// Features of the kit of hosts beyond those that today's hosts use, over real sockets, on a host
+// built from a table of rows: forms, raw bodies, cookies, pages, redirects, validators, all kinds
+// of callers, and refusals in every form.
 #include "hosts/routed_host.h"
 
 #include <gmock/gmock.h>
@@ -129,8 +129,8 @@ constexpr Route<Rooms> routes[] = {
 
 const CookieFacts session_cookie{.name = "__Host-session"};
 
-// A person has a session in a cookie or behind "Bearer s-"; "Bearer op" is an operator without any
-// authority, "Bearer corrector" one with it, "Bearer key" an API key.
+// A person has a session in a cookie or as "Bearer s-..."; "Bearer op" is an operator without
+// authorities, "Bearer corrector" one with the authority, "Bearer key" an API key.
 Result<Caller, base::Error> authenticate(const Cookie& cookie, Headers headers) {
   using identity::make_principal;
   auto session = cookie.read(headers);
@@ -240,7 +240,7 @@ TEST_F(RoutedHostTest, WhatIsNoFormOfTheRowIsRefused) {
   EXPECT_EQ(code_of(coded), "request.content_coding_rejected");
 }
 
-// Only a browser can be made to send a request, and it says from where.
+// Cookies are sent only by browsers, and browsers state the origin of a request.
 TEST_F(RoutedHostTest, OnAHostWithCookiesOnlyItsOwnPagesChangeAnything) {
   EXPECT_EQ(post_form("/form", "a=1", "Sec-Fetch-Site: same-origin").status, 200);
   for (const char* header :

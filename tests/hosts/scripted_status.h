@@ -1,6 +1,5 @@
-// The status behind the routes, played by a script: a board that tests set, a store that gives what
-// they put into it, and sweeps that are answered as they say. Called by the host's Threads while
-// the test Thread waits for their replies.
+// The status behind the routes, scripted: a board and a store whose contents tests set, and sweeps
+// with given answers. Called by the host's Threads while the test's Thread waits for replies.
 #pragma once
 
 #include <atomic>
@@ -14,12 +13,12 @@
 
 namespace turnpike::tests {
 
-// Evidence, incidents and maintenance alone; nothing else is asked by routes.
+// Implements only evidence, incidents and maintenance, since routes read nothing else.
 class ScriptedStatusStore final : public status::StatusStore {
  public:
-  std::vector<status::StoredRound> stored;  // from the first one on, without gaps
-  std::string set;                          // of every round
-  std::string book;                         // after `book_round`
+  std::vector<status::StoredRound> stored;  // from the first on, without gaps
+  std::string set;                          // the target set of every round
+  std::string book;                         // the book after `book_round`
   std::uint64_t book_round = 0;
   std::vector<status::ShownIncident> told;  // newest first
   std::vector<status::Maintenance> announced;
@@ -149,7 +148,7 @@ class ScriptedStatus final : public hosts::StatusSource {
   }
 
   ScriptedStatusStore store_;
-  // Written and read while no request is on its way.
+  // Written and read only while no request is in progress.
   hosts::SweepAsked asked;
   std::pair<std::string, std::string> completed;
   status::Sweep sweep;

@@ -1,4 +1,4 @@
-// The routes of the status over real sockets, with the status behind them played by a script.
+// The routes of the status over real sockets, with a scripted status behind them.
 #include <set>
 #include <sstream>
 #include <string>
@@ -62,7 +62,7 @@ class StatusRoutesTest : public HostFixture {
   std::string operation_path() const {
     return "/v1/status/gateway/operations/" + story_.program->routes().front().id;
   }
-  // Those of the board.
+  // The documents of the board.
   std::vector<std::string> document_paths() const {
     return {"/v1/status",
             "/v1/status/gateway",
@@ -257,7 +257,7 @@ TEST_F(StatusRoutesTest, AVerifierCanBeginBehindAKeptBook) {
   EXPECT_THAT(rounds_of(body), testing::ElementsAre(3u, 4u, 5u));
   EXPECT_EQ(lines.back()["type"], "pruned");
   status_.store_.book_round = 5;
-  EXPECT_EQ(get("/v1/status/evidence?from_round=6").body, "");  // nothing stands on that book
+  EXPECT_EQ(get("/v1/status/evidence?from_round=6").body, "");  // no round follows that book
 }
 
 TEST_F(StatusRoutesTest, BeforeTheFirstRoundThereIsNoEvidence) {

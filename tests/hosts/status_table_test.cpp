@@ -15,8 +15,7 @@ namespace {
 using base::ErrorCode;
 using base::ErrorInfo;
 
-// Statuses that the interface and its decisions give, and those of HTTP itself for heads that the
-// wire refuses.
+// The statuses of the interface, and those that HTTP defines for heads that the wire refuses.
 const std::set<int> known_statuses = {400, 401, 402, 403, 404, 405, 406, 408, 409, 411, 412, 413,
                                       414, 415, 429, 431, 500, 501, 502, 503, 504, 505};
 
@@ -28,12 +27,12 @@ TEST(StatusTableTest, EveryCodeHasAStatusThatFitsItsFault) {
       const bool is_version_or_coding = status == 501 || status == 505;
       EXPECT_TRUE(status < 500 || is_version_or_coding) << info.name << " " << status;
     } else if (info.code != base::ErrorCode::purchase_settlement_conflict) {
-      EXPECT_GE(status, 500) << info.name;  // the other is a conflict that the caller cannot mend
+      EXPECT_GE(status, 500) << info.name;  // the other is a conflict beyond the caller
     }
   }
 }
 
-// What the SDK tells authors of lanes is what the gateway does.
+// The codes that the SDK documents for lanes must match the gateway's.
 TEST(StatusTableTest, CodesForLanesAreThoseOfTheGatewayWithTheirStatus) {
   std::set<std::string_view> names;
   for (const RefusalCode& code : refusal_codes) {
@@ -96,7 +95,7 @@ TEST(StatusTableTest, ABodyThatARouteOfTheRegistryDoesNotTakeIs400) {
   EXPECT_EQ(http_status(ErrorCode::request_media_type_rejected), 415);
 }
 
-// A 402 is never transient, and what may pass says so.
+// A 402 is never transient, so it never advises a retry.
 TEST(StatusTableTest, PaymentRequiredNeverAdvisesToWait) {
   for (const ErrorInfo& info : base::all_errors()) {
     if (http_status(info.code) != 402) continue;

@@ -1,4 +1,4 @@
-// One reader of the Bearer credential, for every host.
+// The reader of the Bearer credential, which all hosts share.
 #include "identity/bearer.h"
 
 #include <vector>

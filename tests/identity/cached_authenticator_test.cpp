@@ -16,14 +16,14 @@ namespace {
 
 using base::ErrorCode;
 
-// Counts look-ups, and can be out of reach.
+// Counts lookups and can be made unreachable.
 class WatchedKeys final : public KeyStore {
  public:
   explicit WatchedKeys(KeyStore& real) : real_(real) {}
   std::atomic<int> lookups = 0;
   std::atomic<bool> unreachable = false;
   std::atomic<bool> unwritable = false;
-  std::function<void()> after_find;  // between the look-up and its answer
+  std::function<void()> after_find;  // between the lookup and its answer
   std::function<void()> before_record_uses;
 
   Result<ApiKey, base::Error> add(const NewKey& key, const KeyEditor& editor = {}) override {
@@ -65,7 +65,7 @@ class WatchedKeys final : public KeyStore {
   KeyStore& real_;
 };
 
-// One access token, "the token".
+// Knows one access token.
 class OneGrant final : public GrantTokens {
  public:
   std::optional<GrantRecord> record;
@@ -92,7 +92,7 @@ class CachedAuthenticatorTest : public testing::Test {
     start();
   }
   void start() {
-    settings_.heartbeat_ms = 0;  // beats only when the test says so
+    settings_.heartbeat_ms = 0;  // beats only if the test says so
     authenticator_.reset();
     authenticator_ = std::make_unique<CachedAuthenticator>(
         watched_, settings_, CachedAuthenticator::Sources{store_.clock, log_, pool_, &grants_});
@@ -178,7 +178,7 @@ TEST_F(CachedAuthenticatorTest, AKeyIsGoodUntilItExpires) {
   EXPECT_TRUE(authenticate(token_).ok());
   store_.clock.move_ms(1);
   EXPECT_EQ(authenticate(token_).error().message, "The API key has expired: use another one.");
-  start();  // a node that never knew it while it was good
+  start();  // a node that never saw it while valid
   EXPECT_EQ(authenticate(token_).error().code, ErrorCode::auth_credential_invalid);
   const std::optional<std::int64_t> later(store_.clock.now_ms() + 500);
   ASSERT_TRUE(watched_.change(key_, {.expires_at_ms = later})->has_value());
@@ -265,7 +265,7 @@ TEST_F(CachedAuthenticatorTest, LookUpThatRacedWithARevocationIsNotKept) {
     ASSERT_TRUE(other_->keys().revoke(key_).ok());
     ASSERT_TRUE(authenticator_->beat());
   };
-  EXPECT_TRUE(authenticate(token_).ok());  // it was valid when it was asked
+  EXPECT_TRUE(authenticate(token_).ok());  // it was valid at the lookup
   EXPECT_EQ(authenticate(token_).error().code, ErrorCode::auth_credential_invalid);
   authenticator_->record_uses();
   EXPECT_TRUE(keys_.list(account_)->front().last_used_at_ms.has_value());
@@ -274,7 +274,7 @@ TEST_F(CachedAuthenticatorTest, LookUpThatRacedWithARevocationIsNotKept) {
 TEST_F(CachedAuthenticatorTest, StoreOutOfReachIsUnavailableNotInvalid) {
   ASSERT_TRUE(authenticate(token_).ok());
   watched_.unreachable = true;
-  EXPECT_TRUE(authenticate(token_).ok());  // still believed
+  EXPECT_TRUE(authenticate(token_).ok());  // still cached
   store_.clock.move_ms(1'000);
   EXPECT_FALSE(authenticator_->beat());
   EXPECT_EQ(authenticate(token_).error().code, ErrorCode::auth_unavailable);
@@ -354,7 +354,7 @@ TEST_F(CachedAuthenticatorTest, LastUseThatCouldNotBeWrittenIsWrittenLater) {
   authenticator_->record_uses();
   authenticator_->record_uses();
   EXPECT_FALSE(keys_.list(account_)->front().last_used_at_ms.has_value());
-  // With its reason, and once for as long as it goes on.
+  // Logged with its reason, and once while it lasts.
   EXPECT_EQ(log_.take(),
             R"({"time":"","severity":"warning","event":"key_uses_not_recorded","reason":"down",)"
             R"("keys":1,"failures":1})"
@@ -368,7 +368,7 @@ TEST_F(CachedAuthenticatorTest, LastUseThatCouldNotBeWrittenIsWrittenLater) {
             "\n");
 }
 
-// As when somebody has locked the rows of keys for long.
+// For example because the rows of keys are locked for long.
 TEST_F(CachedAuthenticatorTest, AHeartbeatDoesNotWaitUntilUsesAreRecorded) {
   settings_.heartbeat_ms = settings_.record_uses_ms = 1;
   runtime::Event entered, released;

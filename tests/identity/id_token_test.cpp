@@ -124,7 +124,7 @@ TEST(IdToken, AFreshProofSaysWhenItWas) {
   EXPECT_FALSE(is_taken_with("auth_time", now_s - 61 - leeway_s, fresh));
   EXPECT_FALSE(is_taken_with("auth_time", now_s + leeway_s + 1, fresh));
   EXPECT_FALSE(is_taken_with("auth_time", std::to_string(now_s), fresh));
-  EXPECT_TRUE(is_taken_with("auth_time", 1));  // nobody asked
+  EXPECT_TRUE(is_taken_with("auth_time", 1));  // not requested
 }
 
 TEST(IdToken, AnAddressIsVerifiedByTrueAlone) {

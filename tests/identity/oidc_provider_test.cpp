@@ -1,5 +1,5 @@
-// A provider of identities on a network that there is not: what is asked of it and how often, and
-// what of its answers is taken (S21). Whole sign-ins are in tests/e2e/test_oidc.py.
+// An identity provider on a fake network: the requests to it, their number, and which answers are
+// accepted (S21). Whole sign-ins are tested in tests/e2e/test_oidc.py.
 #include "identity/oidc_provider.h"
 
 #include <gtest/gtest.h>
@@ -90,7 +90,7 @@ class OidcProviderTest : public testing::Test {
     EXPECT_TRUE(claims.ok() || !claims.error().reason.empty());
     return claims.ok() ? ErrorCode::request_timeout : claims.error().error.code;
   }
-  static constexpr ErrorCode taken = ErrorCode::request_timeout;  // one that no provider answers
+  static constexpr ErrorCode taken = ErrorCode::request_timeout;  // no provider answers it
 
   int metadata_asked() {
     return network_.asked["https://idp.example/.well-known/openid-configuration"];
@@ -165,7 +165,7 @@ TEST_F(OidcProviderTest, SaysWhoTheGatewayIsAsTheMetadataWants) {
             "grant_type=authorization_code&code=c&redirect_uri=https%3A%2F%2Fweb.example%2Flogin"
             "%2Foidc%2Facme%2Fcallback&code_verifier=v&client_id=us&client_secret=a%20secret%26");
   provider_.reset();
-  metadata_.erase("token_endpoint_auth_methods_supported");  // client_secret_basic then
+  metadata_.erase("token_endpoint_auth_methods_supported");  // the default is client_secret_basic
   publish();
   (void)provider("a secret&");
   EXPECT_EQ(outcome(), taken);

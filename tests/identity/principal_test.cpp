@@ -32,7 +32,7 @@ TEST(PrincipalTest, WhatSpendsIsAKeyOrAGrant) {
   }
 }
 
-// What was removed from a credential, or never given to it, is not implied by anything else.
+// An authority that a credential was not given is not implied by anything else.
 TEST(PrincipalTest, HasTheAuthoritiesThatItWasGiven) {
   EXPECT_FALSE(Principal{}.authorities.has(Authority::usage_correct));
   const Principal who{.authorities = {Authority::usage_correct}, .id = "o"};

@@ -23,7 +23,7 @@ TEST(Token, EveryEnvironmentIsTold) {
   }
 }
 
-// A checksum that was made elsewhere: CRC-32 of the 62 characters before it is 0x943DFC23 by zlib.
+// An independent checksum: zlib computes the CRC-32 0x943DFC23 for the 62 characters before it.
 TEST(Token, ChecksumIsTheCommonCrc32) {
   const std::string body = "turnpike_sk_v1_dev_" + std::string(43, '0');
   EXPECT_EQ(token_environment(body + "2iJZmF"), Environment::development);

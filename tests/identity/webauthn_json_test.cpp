@@ -1,4 +1,4 @@
-// What pages send of a passkey's ceremony, and what they are given for it.
+// The JSON that pages send for a passkey's ceremony, and the JSON that they receive.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

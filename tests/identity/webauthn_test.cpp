@@ -1,4 +1,4 @@
-// The checks of passkeys: each has a test here that fails without it.
+// The checks of passkeys. For each there is a test that fails without it.
 #include "identity/webauthn.h"
 
 #include <gmock/gmock.h>
@@ -35,7 +35,7 @@ std::string from_hex(std::string_view hex) {
   return bytes;
 }
 
-// What the refusal says; "taken" where there is none.
+// The message of the refusal, or "taken".
 template <class T>
 std::string verdict(const Result<T, base::Error>& result) {
   if (result.ok()) return "taken";
@@ -43,7 +43,7 @@ std::string verdict(const Result<T, base::Error>& result) {
   return result.error().message;
 }
 
-// One of each, since RSA keys take long to make.
+// Shared by all tests, since an RSA key takes long to generate.
 const SoftAuthenticator& shared(PasskeyAlgorithm algorithm) {
   static const SoftAuthenticator all[] = {SoftAuthenticator(PasskeyAlgorithm::es256),
                                           SoftAuthenticator(PasskeyAlgorithm::eddsa),
@@ -60,7 +60,7 @@ class EachAlgorithm : public testing::TestWithParam<PasskeyAlgorithm> {
     return verdict(
         check_assertion(authenticator_.prove(claims), authenticator_.known(), party, challenge));
   }
-  // Refused in both ceremonies, for the same reason.
+  // Expects both ceremonies to refuse the claims for the same reason.
   void expect_refused(const Claims& claims, const std::string& why) const {
     EXPECT_THAT(enrol(claims), HasSubstr(why));
     EXPECT_THAT(prove(claims), HasSubstr(why));
@@ -204,7 +204,7 @@ TEST_P(EachAlgorithm, TheIdIsTheOneThatTheAuthenticatorMade) {
               HasSubstr("not the one that the authenticator made"));
 }
 
-// An authenticator added credProtect that nobody asked for: {"credProtect": 2}.
+// An extension that was not requested: {"credProtect": 2}.
 const std::string cred_protect =
     "\xa1\x6b"
     "credProtect\x02";
@@ -213,7 +213,8 @@ TEST_P(EachAlgorithm, ExtensionsArePassedOverWhereTheirFlagSaysSo) {
   const std::uint8_t flags = flag_up | flag_uv | flag_ed;
   EXPECT_EQ(enrol({.flags = flags, .more_data = cred_protect}), "taken");
   EXPECT_EQ(prove({.flags = flags, .more_data = cred_protect}), "taken");
-  // Whatever they are: an array of 2^32 items, which readers of CBOR made room for.
+  // Any extension data is ignored: here an array of 2^32 items, for which a CBOR reader could
+  // allocate memory.
   EXPECT_EQ(enrol({.flags = flags, .more_data = "\x9a\xff\xff\xff\xff"}), "taken");
   expect_refused({.flags = flags}, "not of its fixed form");
 }
@@ -236,7 +237,7 @@ TEST_P(EachAlgorithm, DataCutAnywhereAreRefused) {
     cut.authenticator_data.resize(size);
     ASSERT_NE(verdict(check_registration(cut, party, challenge)), "taken") << size;
   }
-  // Signed as they are: what is refused is their form.
+  // The signature is valid; only the form is refused.
   for (std::size_t size = 0; size < 37; ++size) {
     PasskeyAssertion cut = authenticator_.prove();
     cut.authenticator_data.resize(size);
@@ -257,7 +258,7 @@ TEST_P(EachAlgorithm, EveryFlippedBitOfARegistrationIsRefusedOrTold) {
     byte = static_cast<char>(byte ^ 1 << bit % 8);
     const auto result = check_registration(flipped, party, challenge);
     if (!result.ok()) continue;
-    // Nothing is signed here, so some of it may be changed; never the site, the id or the form.
+    // A registration is unsigned, so some bits may change, but never the site, the id or the form.
     const std::size_t at = bit / 8;
     ASSERT_TRUE((at >= 32 && at < 53) || at > key_at) << at;
     if (at > key_at) {
@@ -290,11 +291,11 @@ TEST_P(EachAlgorithm, EveryFlippedBitOfAnAssertionIsRefused) {
   }
 }
 
-// The signature covers what no other check looks at.
+// The signature covers parts that no other check examines.
 TEST_P(EachAlgorithm, TheSignatureIsChecked) {
   const std::string why = "The signature is not that of the passkey.";
   PasskeyAssertion assertion = authenticator_.prove({.sign_count = 7});
-  assertion.authenticator_data.back() = 8;  // of the counter
+  assertion.authenticator_data.back() = 8;  // a byte of the counter
   EXPECT_EQ(verdict(check_assertion(assertion, authenticator_.known(), party, challenge)), why);
   assertion = authenticator_.prove();
   assertion.client_data.insert(assertion.client_data.size() - 1, R"(,"more":1)");
@@ -332,7 +333,7 @@ TEST_P(EachAlgorithm, ThePersonIsThePasskeysOwner) {
   EXPECT_EQ(check(known.user_handle), "taken");
   EXPECT_THAT(check(std::string(32, 'v')), HasSubstr(why));
   known.may_omit_user_handle = false;
-  known.user_handle.clear();  // no owner: nobody is
+  known.user_handle.clear();  // no owner, so no handle matches
   EXPECT_THAT(check(""), HasSubstr(why));
 }
 
@@ -371,7 +372,7 @@ TEST_P(EachAlgorithm, BackupIsToldAnew) {
   EXPECT_TRUE(facts->is_backed_up);
 }
 
-// Keys of other forms: each differs in one place from one that is taken.
+// Invalid keys that each differ in one place from a valid one.
 TEST_P(EachAlgorithm, OtherFormsOfKeysAreRefused) {
   const std::string key = authenticator_.cose_key();
   const std::string why = "none of EdDSA, ES256 and RS256";
@@ -402,7 +403,7 @@ TEST(Webauthn, KeysOfOtherSizesAndPointsOffTheCurveAreRefused) {
     return verdict(check_registration(authenticator.enrol({.key_bytes = key}), party, challenge));
   };
   const std::string why = "none of EdDSA, ES256 and RS256";
-  // No y; a compressed y; an exponent of 3; a point of another curve; one of small order.
+  // No y; a compressed y; an exponent of 3; a point of another curve; a point of small order.
   EXPECT_THAT(verdict_on(PasskeyAlgorithm::es256, 42, "\x23"), HasSubstr(why));
   EXPECT_THAT(verdict_on(PasskeyAlgorithm::es256, 43, "\xf5"), HasSubstr(why));
   EXPECT_THAT(verdict_on(PasskeyAlgorithm::rs256, 271, "\x03"), HasSubstr(why));
@@ -440,7 +441,7 @@ TEST(WebauthnVectors, Es256IsTaken) {
   EXPECT_TRUE(facts.ok()) << facts.error().message;
 }
 
-// Its authenticator verified nobody. The key and the signature are right.
+// The vector's authenticator did not verify the person. Its key and signature are right.
 TEST(WebauthnVectors, Ed25519WithoutVerificationIsRefused) {
   EXPECT_THAT(verdict(check_registration(registration_of(ed25519_vector), example,
                                          from_hex(ed25519_vector.challenge))),

@@ -1,6 +1,7 @@
-// What a registration and an assertion look like, in hex: vectors of Web Authentication Level 3,
-// section "Test Vectors" (https://www.w3.org/TR/webauthn-3/). Their relying party is example.org.
-// The authenticator data of registrations are taken out of the attestation objects.
+// Examples of registrations and assertions, in hex: vectors of Web Authentication Level 3, section
+// "Test Vectors" (https://www.w3.org/TR/webauthn-3/). Their relying party is example.org. The
+// authenticator data of registrations is extracted from the attestation objects. Constants; any
+// Thread.
 #pragma once
 
 #include <string_view>

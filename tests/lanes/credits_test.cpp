@@ -119,7 +119,7 @@ class CreditsLaneTest : public ::testing::Test {
     bound = *std::move(result);
   }
 
-  // The texts of the request die with this function, as they may.
+  // The texts of the request end with this function, which the interface allows.
   Admission admit() {
     const std::string texts[] = {"019a-request", "client-1", "acct_1", "key_1"};
     LaneRequest request;
@@ -163,7 +163,7 @@ TEST_F(CreditsLaneTest, DeclaresWhatSelectsIt) {
 TEST_F(CreditsLaneTest, HoldsTheCostUntilTheReplyCouldHaveBeenSent) {
   ticket();
   EXPECT_EQ(ledger.held, (std::pair<std::string, ledger::Credits>("acct_1", 3)));
-  EXPECT_EQ(ledger.capped_key, "");  // without caps its spending is not counted
+  EXPECT_EQ(ledger.capped_key, "");  // the spending of a key without caps is not counted
   key_is_capped = true;
   ticket();
   EXPECT_EQ(ledger.capped_key, "key_1");
@@ -268,7 +268,7 @@ TEST_F(CreditsLaneTest, CallsWithoutAKeyAllocateNothingForReplay) {
   bound = *thrifty_lane.bind({operations, no_settings, "gen_1", "http://127.0.0.1"}, host);
   LaneRequest request;
   request.operation = 1;
-  request.account_id = "acct_00000000000000000001";  // too long to be kept in a string itself
+  request.account_id = "acct_00000000000000000001";  // too long for a string without an allocation
   request.path = "/v1/gateway/a/path/that/is/not/short/either";
   const std::string body(1'000, 'x');
   ReplyView reply;

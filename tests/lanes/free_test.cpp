@@ -75,7 +75,7 @@ TEST(RateLimitFields, RefusalShowsNoTimeBehindItsRetryAfter) {
   EXPECT_EQ(rate_limit(limits, standing, quota::Limit::concurrency), "\"concurrency\";r=0");
 }
 
-// Whatever stands, a caller that waits as long as Retry-After says has waited for every `t`.
+// A caller that waits for Retry-After has waited for every `t`, whatever the counts are.
 TEST(RateLimitFields, NoTimeLiesBehindRetryAfterWhateverStands) {
   std::mt19937 chance(4);
   const auto below = [&](std::uint32_t end) { return static_cast<std::uint32_t>(chance() % end); };
@@ -93,7 +93,7 @@ TEST(RateLimitFields, NoTimeLiesBehindRetryAfterWhateverStands) {
     standing.counts.quota = below(4);
     standing.counts.cumulative = below(5);
     standing.in_use = below(3);
-    standing.now_ms = t0_ms - 50'000 + below(300'000);  // the clock may have stepped back
+    standing.now_ms = t0_ms - 50'000 + below(300'000);  // the clock may have gone back
     if (standing.in_use > 0) standing.permit_end_ms = standing.now_ms + below(60'001);
     const auto refused_by = quota::refused_by(limits, standing.counts, standing.in_use);
     if (!refused_by || *refused_by == quota::Limit::cumulative) continue;
@@ -118,7 +118,7 @@ class NoHost final : public Host {
   Store& store() noexcept override { std::abort(); }
 };
 
-// Answers as it is told and counts the permits that are out.
+// Answers as the test says and counts the permits in use.
 class ScriptedStore final : public quota::QuotaStore {
  public:
   const quota::Bucket& bucket(std::string_view key) override { return buckets_.find_or_add(key); }
@@ -243,7 +243,7 @@ TEST_F(FreeLaneTest, ThePermitIsBackBeforeTheReplyAndOnEveryOtherEnd) {
     released->release(outcome, 0, call);
     EXPECT_EQ(store.permits_out, 0);
   }
-  ticket().reset();  // as when an exception passes through the call
+  ticket().reset();  // as if an exception ended the call
   EXPECT_EQ(store.permits_out, 0);
 }
 

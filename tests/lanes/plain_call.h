@@ -1,4 +1,4 @@
-// A call that nobody cancels and that never waits. One Thread.
+// A call that is never cancelled and never waits. One Thread.
 #pragma once
 
 #include <cstdint>

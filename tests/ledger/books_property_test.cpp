@@ -1,10 +1,10 @@
-// Property: whatever the order of grants, voids, holds, settlements, releases, repeats, recalls,
-// expiries, caps, stops, crashes and clock jumps on two nodes, the books balance, nothing is
-// charged but what was answered as charged, no cap is passed, and nobody is refused what the model
-// says is theirs.
+// Property: for any order of grants, voids, holds, settlements, releases, repeats, recalls,
+// expiries, caps, stops, crashes and clock jumps on two nodes, the books balance, only calls that
+// were answered as charged are charged, no cap is exceeded, and no call is refused for which the
+// model has units.
 //
-// Runs against the real databases and a model in memory. TURNPIKE_PROPERTY_CASES raises the number
-// of cases; the seed is printed, and RC_PARAMS="seed=..." repeats it.
+// Runs on the real databases against a model in memory. TURNPIKE_PROPERTY_CASES sets the number of
+// cases. The seed is printed; RC_PARAMS="seed=..." repeats a run.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
@@ -57,17 +57,17 @@ std::ostream& operator<<(std::ostream& out, const Step& step) {
 
 constexpr int node_count = 2;
 constexpr int account_count = 2;
-constexpr std::int64_t patience_ms = 60'000;  // a slow machine is not an outage
-constexpr int tries_max = 250;  // of a call whose units another node has to give back first
+constexpr std::int64_t patience_ms = 60'000;  // a slow machine must not look like an outage
+constexpr int tries_max = 250;  // for a call whose units another node must return first
 
-// Processes die here, machines do not: nothing waits for the disk.
+// Only processes die in this test, not machines, so no write has to wait for the disk.
 storage::Settings bed_settings() {
   storage::Settings settings = support::patient_settings(1);
   settings.is_durability_relaxed = true;
   return settings;
 }
 
-// A database and its nodes, for many cases: each has accounts of its own.
+// A database and its nodes for many cases, each with its own accounts.
 struct Bed {
   explicit Bed(storage::Engine engine) : store(engine, bed_settings()) {
     for (int at = 0; at < node_count; ++at) {
@@ -82,14 +82,14 @@ struct Bed {
 
   support::TestStore store;
   std::array<std::unique_ptr<storage::Node>, node_count> nodes;
-  std::int64_t latest_ms = 0;  // ledger time is not beyond it
+  std::int64_t latest_ms = 0;  // upper bound of ledger time
 };
 
-// One case: two nodes on one database, and what the model knows of it.
+// One case: two nodes on one database, and the model's knowledge.
 class World {
  public:
   World(Bed& bed, runtime::BlockingPool& pool) : bed_(bed), pool_(pool) {
-    bed_.store.clock.move_ms(bed_.latest_ms - bed_.store.clock.now_ms());  // time goes on
+    bed_.store.clock.move_ms(bed_.latest_ms - bed_.store.clock.now_ms());  // no jump back
     for (int at = 0; at < node_count; ++at) start(at);
     for (Account& account : accounts_) {
       account.id = nodes(0).accounts().create("Model")->id;
@@ -152,8 +152,8 @@ class World {
     }
   }
 
-  // With all nodes stopped nothing is leased; and a node that starts spends what is left to exactly
-  // zero, in one call.
+  // Once all nodes have stopped, nothing is leased, and a node that starts can spend the rest down
+  // to exactly zero in one call.
   void finish() {
     for (int at = 0; at < node_count; ++at) {
       held_[at].clear();
@@ -188,7 +188,7 @@ class World {
     std::string key;
     Credits per_day = 0;
     Credits per_month = 0;
-    std::vector<Allocation> allocations;  // as granted; `status` tells voided ones
+    std::vector<Allocation> allocations;  // as granted; `status` marks voided ones
     Credits charged = 0;
     Credits charged_by_key = 0;
     std::map<std::string, Credits> messages;
@@ -224,7 +224,8 @@ class World {
     }
     return units;
   }
-  // What is certainly there: valid by any clock, and not charged, wherever that was drawn from.
+  // Units that are certainly available: valid by any clock, minus all charges, whichever grant they
+  // came from.
   Credits certain(const Account& account) const {
     return units_of(account,
                     [&](const Allocation& each) {
@@ -234,7 +235,7 @@ class World {
                     }) -
            account.charged;
   }
-  // What its caps certainly leave, whichever day it is.
+  // The room that the caps certainly leave, on any day.
   static Credits certain_room(const Account& account) {
     return std::min(account.per_day, account.per_month) - account.charged_by_key;
   }
@@ -259,7 +260,7 @@ class World {
 
   void grant(const Step& step) {
     Account& account = accounts_[step.account];
-    // Ledger time may be ahead of a clock that jumped back.
+    // Ledger time may be ahead of a clock that has jumped back.
     auto made = nodes(step.node).ledger().grant(
         {account.id, step.units, Origin::operator_grant,
          bed_.store.clock.now_ms() + 1'000'000 + step.pick * 400'000, 0});
@@ -295,14 +296,14 @@ class World {
         return;
       }
       RC_ASSERT(code == base::ErrorCode::billing_credits_reserved);
-      // Reserved means held by calls: what is merely leased comes back, sooner or later.
+      // Calls must hold the reserved units; merely leased units are returned sooner or later.
       if (step.units > certain(account) - held_units(step.account, false)) return;
       if (is_capped && step.units > certain_room(account) - held_units(step.account, true)) return;
     }
     RC_FAIL("units that no call holds were never given back");
   }
 
-  // However many days the case has seen, each allows no more than its cap.
+  // Over all days of the case, each day allows at most its cap.
   void check_caps(const Account& account, int index) const {
     const Credits taken = account.charged_by_key + held_units(index, true);
     const std::int64_t days =
@@ -421,7 +422,7 @@ int cases(int otherwise) {
   return wanted == nullptr ? otherwise : std::atoi(wanted);
 }
 
-constexpr int cases_per_bed = 20;  // verifying reads the whole database
+constexpr int cases_per_bed = 20;  // verify() reads the whole database
 
 class BooksProperty : public testing::TestWithParam<storage::Engine> {};
 INSTANTIATE_TEST_SUITE_P(Engines, BooksProperty, testing::ValuesIn(support::engines),
@@ -431,7 +432,7 @@ TEST_P(BooksProperty, BalanceInEveryOrder) {
   if (const std::string why = support::missing(GetParam()); !why.empty()) GTEST_SKIP() << why;
   runtime::BlockingPool pool(1, 16);
   rc::detail::TestParams params = rc::detail::configuration().testParams;
-  params.maxSize = 40;  // steps in the longest cases; each step verifies the whole books
+  params.maxSize = 40;  // most steps in a case; each step verifies all books
   params.maxSuccess = cases(GetParam() == storage::Engine::sqlite ? 200 : 20);
   const rc::detail::TestMetadata metadata{.id = "books", .description = "the books balance"};
   std::printf("%d cases on %s, seed %llu\n", params.maxSuccess,
@@ -452,7 +453,7 @@ TEST_P(BooksProperty, BalanceInEveryOrder) {
           }
           world.finish();
         } catch (...) {
-          bed.reset();  // the next case must not find what this one broke
+          bed.reset();  // the next case must not see what this one broke
           throw;
         }
       },

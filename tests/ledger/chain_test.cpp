@@ -1,5 +1,5 @@
-// The hash of a fact: a slow, obvious twin written from the definition alone, and what a hash must
-// tell apart.
+// The hash of a fact: compared with a slow and obvious implementation of the definition, and tests
+// that it depends on every column.
 #include "ledger/chain.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 namespace turnpike::ledger {
 namespace {
 
-// The definition of chain.h, byte for byte, with nothing shared but SHA-256.
+// The definition in chain.h, byte for byte; only SHA-256 is shared.
 std::string number(std::int64_t value) {
   std::string bytes;
   for (int shift = 56; shift >= 0; shift -= 8) {
@@ -86,7 +86,7 @@ TEST(FactHash, IsWhatItsDefinitionSays) {
   }
 }
 
-// If this fails, the hashes of every book out there fail: a new form needs a new name.
+// If this fails, the hashes of all existing books fail, too. A new form needs a new name.
 TEST(FactHash, NeverChangesForTheSameFact) {
   EXPECT_EQ(base::hex(hash(example())), base::hex(twin({}, example(), {})));
   EXPECT_EQ(base::hex(hash(example())),
@@ -104,7 +104,7 @@ TEST(FactHash, DependsOnEveryColumn) {
     each_column(row, [&](auto& value) {
       if (at++ != changed) return;
       if constexpr (std::is_same_v<std::remove_reference_t<decltype(value)>, std::int64_t>) {
-        value += std::int64_t{1} << 32;  // beyond what narrower numbers would keep
+        value += std::int64_t{1} << 32;  // out of range for narrower integers
       } else {
         value = "other";
       }

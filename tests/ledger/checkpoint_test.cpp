@@ -1,4 +1,4 @@
-// The file form of a checkpoint.
+// The file format of a checkpoint.
 #include "ledger/checkpoint.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ TEST(Checkpoint, IsReadAsItWasWritten) {
   ASSERT_TRUE(books.ok()) << books.error();
   EXPECT_EQ(books->at_ms, example_checkpoint().at_ms);
   ASSERT_EQ(books->streams.size(), 2u);
-  EXPECT_EQ(books->streams[1].seq, 9'007'199'254'740'993);  // no double holds it
+  EXPECT_EQ(books->streams[1].seq, 9'007'199'254'740'993);  // not representable as a double
   EXPECT_EQ(books->streams[0].head, std::string(64, 'a'));
   EXPECT_EQ(books->totals.charged, 3);
   EXPECT_EQ(books->totals.expired, 4);

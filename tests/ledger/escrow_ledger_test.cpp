@@ -23,7 +23,7 @@ TEST_P(EscrowLedgerTest, SettledCallIsInTheBooksWhenSettleReturns) {
   EXPECT_EQ(ledger_->balance(account, soon())->credits, 7);
 }
 
-// What is left was declared in a header that was never sent.
+// Regression: the header for the remaining Credits was declared but never sent.
 TEST_P(EscrowLedgerTest, ASettledCallTellsWhatIsLeft) {
   const std::string account = account_with(10);
   start_ledger();
@@ -99,7 +99,7 @@ TEST_P(EscrowLedgerTest, GrantIsSpendableWithinASecond) {
     EXPECT_TRUE(eventually([&] { return hold(account, 1).ok(); }));
     return !until.passed();
   };
-  int turns = 1;  // more than one where a busy machine delays it
+  int turns = 1;  // a busy machine may need several
   while (!is_in_time() && turns < 20) ++turns;
   EXPECT_LT(turns, 20);
 }
@@ -114,7 +114,7 @@ TEST_P(EscrowLedgerTest, RepeatedMessageIsAnsweredNotCharged) {
     EXPECT_EQ(std::get<Settled>(settled).charged, 2);
   }
   EXPECT_EQ(sums(account).charged, 2);
-  EXPECT_TRUE(hold(account, 8).ok());  // the units of the repeats came back
+  EXPECT_TRUE(hold(account, 8).ok());  // the repeats' units were returned
 }
 
 TEST_P(EscrowLedgerTest, SameMessageTwiceInOneBatchIsChargedOnce) {
@@ -268,7 +268,7 @@ TEST_P(EscrowLedgerTest, UnknownIsSaidWhenTheBudgetEndsAndNeverChargedLater) {
   EXPECT_TRUE(std::holds_alternative<SettlementUnknown>(settle(std::move(call), account)));
   EXPECT_EQ(refusal(account, 1), ErrorCode::billing_ledger_unavailable);
   faulty_->prober_blocked = false;
-  EXPECT_TRUE(eventually([&] { return hold(account, 10).ok(); }));  // the two units came back
+  EXPECT_TRUE(eventually([&] { return hold(account, 10).ok(); }));  // both units were returned
   EXPECT_EQ(sums(account).charged, 0);
 }
 
@@ -293,7 +293,7 @@ TEST_P(EscrowLedgerTest, UnavailableStorePastTheBudgetIsCertainlyNotCharged) {
   Hold call = held(account, 2);
   faulty_->fault = Fault::unavailable;
   Settlement refused = settle(std::move(call), account);
-  // The caller may leave at the very moment of an attempt; then unknown is the honest answer.
+  // If the caller leaves during an attempt, the outcome is truly unknown.
   if (const auto* why = std::get_if<SettlementRefused>(&refused)) {
     EXPECT_EQ(why->error.code, ErrorCode::billing_ledger_unavailable);
   } else {
@@ -329,7 +329,7 @@ TEST_P(EscrowLedgerTest, BrokenStoreAsksForTheEndAndAnswersUnknown) {
 TEST_P(EscrowLedgerTest, LostLeaseIsRedoneByDrawingDirectly) {
   const std::string account = account_with(10);
   settings_.settle_margin_ms = 60'000;
-  settings_.heartbeat_ms = 60'000;  // this node reclaims nothing by itself
+  settings_.heartbeat_ms = 60'000;  // this node itself reclaims nothing
   start_ledger();
   Hold call = held(account, 2);
   const auto other = store_->open(storage::Role::gateway, "other");
@@ -343,7 +343,7 @@ TEST_P(EscrowLedgerTest, LostLeaseIsRedoneByDrawingDirectly) {
 TEST_P(EscrowLedgerTest, LostLeaseWithNothingLeftIsRefused) {
   const std::string account = account_with(2);
   settings_.settle_margin_ms = 60'000;
-  settings_.heartbeat_ms = 60'000;  // this node learns of nothing by itself
+  settings_.heartbeat_ms = 60'000;  // this node learns nothing by itself
   start_ledger();
   Hold call = held(account, 2);
   const auto other = store_->open(storage::Role::gateway, "other");
@@ -375,7 +375,7 @@ TEST_P(EscrowLedgerTest, HoldIsOnlyGivenFromALeaseThatOutlivesTheCall) {
   settings_.settle_margin_ms = 1'000;
   start_ledger();
   ASSERT_TRUE(hold(account, 1, 100).ok());
-  Hold slow = *hold(account, 1, 60'000);  // a lease that lasts is asked for
+  Hold slow = *hold(account, 1, 60'000);  // this needs a lease that lasts
   store_->clock.move_ms(30'000);
   const auto other = store_->open(storage::Role::gateway, "other");
   ASSERT_TRUE(other->ledger().start().ok());
@@ -401,7 +401,7 @@ TEST_P(EscrowLedgerTest, UnchargedFactsAreRecordedLazilyAndBeforeStop) {
   ledger_.reset();
   start_ledger();
   const Settlement repeat = settle(held(account, 1), account, message);
-  ASSERT_TRUE(std::holds_alternative<Settled>(repeat));  // known, and charged nothing
+  ASSERT_TRUE(std::holds_alternative<Settled>(repeat));  // known, and not charged
   EXPECT_EQ(std::get<Settled>(repeat).charged, 0);
 }
 

@@ -99,7 +99,7 @@ void OnLedger::SetUp() {
   node_ = store_->open();
   faulty_ = std::make_unique<FaultyStore>(node_->ledger());
   settings_.heartbeat_ms = 20;
-  settings_.believed_ms = 30'000;  // on a busy machine, too
+  settings_.believed_ms = 30'000;  // for a busy machine
   settings_.commit_budget_ms = 20'000;
 }
 
@@ -141,7 +141,7 @@ std::string OnLedger::grant(const std::string& account, Credits units, std::int6
 
 Hold OnLedger::held(const std::string& account, Credits units) {
   auto answer = hold(account, units);
-  // A lease may take longer than the short commit budgets of tests.
+  // A lease may take longer than the short commit budgets of the tests.
   EXPECT_TRUE(eventually([&] { return answer.ok() || (answer = hold(account, units)).ok(); }))
       << (answer.ok() ? "" : base::info_of(answer.error().code).name);
   return answer ? *std::move(answer) : Hold();

@@ -1,5 +1,5 @@
-// What the ledger's tests share: an EscrowLedger on a real database, accounts on it, and a store
-// between the two that can be told to fail as databases do.
+// Shared by the ledger's tests: an EscrowLedger on a real database, accounts on it, and a store
+// between the two that can fail like a database. Used by the test's Thread.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,23 +20,23 @@
 
 namespace turnpike::ledger {
 
-// What the next settlements come to, however the database feels.
+// The forced result of the next settlements.
 enum class Fault : std::uint8_t {
   none,
   unavailable,        // nothing written
-  unknown_committed,  // written, the answer lost
-  unknown_aborted,    // not written, the answer lost
+  unknown_committed,  // written, but the answer is lost
+  unknown_aborted,    // not written, and the answer is lost
   fatal,
 };
 
-// A LedgerStore that passes everything on to the real one, except where `fault` says otherwise.
+// Forwards everything to the real LedgerStore, except where `fault` says otherwise.
 class FaultyStore final : public LedgerStore {
  public:
   explicit FaultyStore(LedgerStore& real) : real_(real) {}
 
   std::atomic<Fault> fault = Fault::none;
   std::atomic<bool> unreachable = false;  // leases and heartbeats fail
-  std::atomic<bool> silent = false;       // heartbeats do not come back
+  std::atomic<bool> silent = false;       // heartbeats do not return
   std::atomic<bool> prober_blocked = false;
   std::atomic<bool> corrections_fail = false;
   std::atomic<int> batches = 0;
@@ -90,7 +90,7 @@ class OnLedger : public testing::TestWithParam<storage::Engine> {
                                  std::int64_t call_ms = 10'000) {
     return ledger_->hold({account}, units, runtime::Deadline::after_ms(call_ms));
   }
-  // What another node asks the store for.
+  // The request of another node to the store.
   static LeaseRequest request(const std::string& account, Credits units) {
     LeaseRequest request;
     request.account_id = account;
@@ -99,7 +99,7 @@ class OnLedger : public testing::TestWithParam<storage::Engine> {
     request.settle_ms = 90'000;
     return request;
   }
-  // hold() when it must succeed.
+  // A hold() that must succeed.
   Hold held(const std::string& account, Credits units);
   Settlement settle(Hold hold, const std::string& account, std::string message = "");
   std::string new_message();
@@ -109,9 +109,9 @@ class OnLedger : public testing::TestWithParam<storage::Engine> {
     return answer ? base::ErrorCode::gateway_internal : answer.error().code;
   }
   static runtime::Deadline soon() { return runtime::Deadline::after_ms(10'000); }
-  // How long the quickest of several refusals with that code takes: a busy machine delays some.
+  // The time of the quickest of several refusals with that code, since a busy machine delays some.
   std::int64_t quickest_refusal_ns(const std::string& account, base::ErrorCode code);
-  // Polls until `done`, without a fixed pause being relied upon; false after a minute.
+  // Polls until `done` holds; returns false after a minute.
   static bool eventually(const std::function<bool()>& done);
   static UsageFact fact_of(const std::string& account, const std::string& message, bool charged);
 

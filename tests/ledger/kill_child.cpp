@@ -1,5 +1,5 @@
-// The process that the kill test kills: settles on many Threads, for the account that is its one
-// word, and promises each settlement that was answered.
+// The process that the kill test kills: settles on many Threads for the account in its only
+// argument, and promises each settlement that was answered.
 #include "base/ids.h"
 #include "ledger/escrow_ledger.h"
 #include "support/victim.h"

@@ -1,5 +1,5 @@
-// kill -9 during concurrent settlements: every settlement that was answered is in the books, at
-// most those in flight are charged without an answer, and the next start takes the leases back.
+// kill -9 during concurrent settlements: every answered settlement is in the books, at most those
+// in flight are charged without an answer, and the next start reclaims the leases.
 #include <cstdlib>
 
 #include "ledger/fixture.h"
@@ -8,19 +8,19 @@
 namespace turnpike::ledger {
 namespace {
 
-constexpr int threads = 16;  // in kill_child.cpp
+constexpr int threads = 16;  // as in kill_child.cpp
 
 class KillTest : public testing::TestWithParam<storage::Engine> {};
 INSTANTIATE_TEST_SUITE_P(Engines, KillTest, testing::ValuesIn(support::engines),
                          [](const auto& each) { return support::name_of(each.param); });
 
-// TURNPIKE_KILLS raises it.
+// TURNPIKE_KILLS sets the number.
 int kills_wanted() {
   const char* wanted = std::getenv("TURNPIKE_KILLS");
   return wanted == nullptr ? 3 : std::atoi(wanted);
 }
 
-// The start after a kill takes the dead leases back, and the books are right.
+// Starts after a kill, which reclaims the dead leases, and checks the books.
 void check_books(const support::TestStore& store, int replies, int in_flight, AccountSums& sums) {
   const auto node = store.open();
   ASSERT_TRUE(node->ledger().start().ok());
@@ -42,7 +42,7 @@ TEST_P(KillTest, NoAnswerWithoutAChargeAndNoDrift) {
     const auto node = store.open(storage::Role::tool);
     account = node->accounts().create("Killed")->id;
     ASSERT_TRUE(node->accounts().activate(account, {0, 1}).ok());
-    // The child lives by the system's clock.
+    // The child uses the system's clock.
     ASSERT_TRUE(node->ledger()
                     .grant({account, 1'000'000, Origin::operator_grant,
                             store.clock.now_ms() + 365 * 86'400'000ll, 1})

@@ -1,5 +1,5 @@
-// Idempotency-Keys through the whole ledger: what a repeat gets once the first call is charged,
-// refused, unknown, or unknown and proven (ledger/replay.h).
+// Idempotency-Keys through the whole ledger: the answer to a repeat after the first call is
+// charged, refused, unknown, or unknown and then proven (ledger/replay.h).
 #include <optional>
 #include <thread>
 
@@ -32,7 +32,7 @@ class EscrowLedgerReplayTest : public OnLedger {
     call.ends_in_ms = 60'000;
     return claim_of(call);
   }
-  // What a repeat of the call meets: its reply's body, or the code it is refused with.
+  // The answer to a repeat of the call: the body of its reply, or the code of the refusal.
   std::string repeated() {
     const auto answer = ledger_->claim(claim("repeat"));
     if (!answer.ok()) return std::string(base::info_of(answer.error().code).name);
@@ -48,7 +48,7 @@ class EscrowLedgerReplayTest : public OnLedger {
     if (how == How::with_charge) reply->reply = {200, {}, "the reply"};
     return ledger_->settle(std::move(call), fact_of(account_, message, true), std::move(reply));
   }
-  // A claimed call, or one without a key, whose settlement nobody knows the end of.
+  // A claimed call, or one without a key, whose settlement has an unknown outcome.
   std::string leave_unknown(Fault fault, std::optional<How> how = How::with_charge) {
     const std::string message = new_message();
     EXPECT_TRUE(!how || ledger_->claim(claim(message)).ok());

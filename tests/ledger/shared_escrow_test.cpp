@@ -1,5 +1,4 @@
-// What nodes share: the last units of an account, the caps of a key, and what operators change
-// under them.
+// What nodes share: the last units of an account, the caps of a key, and changes by operators.
 #include <thread>
 
 #include "identity/accounts.h"
@@ -12,7 +11,7 @@ using base::ErrorCode;
 
 class SharedEscrow : public OnLedger {
  protected:
-  // Calls on `ledger` until what is left does not pay one more; what was charged.
+  // Makes calls on `ledger` until the rest cannot pay one more. Returns the charged Credits.
   Credits spend(EscrowLedger& ledger, const Payer& payer, Credits units, ErrorCode until) {
     Credits charged = 0;
     while (true) {
@@ -58,7 +57,7 @@ TEST_P(SharedEscrow, TwoNodesSpendALowBalanceToExactlyZero) {
   EXPECT_EQ(sums(account).balance(), 0);
 }
 
-// What other nodes lease is left, too, and so is what capped keys of the account have.
+// The remaining Credits include units that other nodes lease and units leased for capped keys.
 TEST_P(SharedEscrow, WhatIsLeftIsTheAccountsOnWhicheverNode) {
   const std::string account = account_with(60);
   const std::string key = capped_key(account, 20, std::nullopt);
@@ -75,7 +74,7 @@ TEST_P(SharedEscrow, WhatIsLeftIsTheAccountsOnWhicheverNode) {
   EXPECT_EQ(left_after(*peer.ledger, {account, key}, 5), 50);
 }
 
-// Of the accounts that were asked for, and of no other's.
+// The answer covers the requested accounts and no others.
 TEST_P(SharedEscrow, WhatIsElsewhereIsToldForEachAccountOfARound) {
   const std::string first = account_with(60), second = account_with(400);
   const std::string stranger = account_with(7'000);
@@ -186,13 +185,13 @@ TEST_P(SharedEscrow, LeaseShrinksWhenTheRateFalls) {
   EXPECT_GE(sums(account).leased, 10'000'000);
   EXPECT_TRUE(eventually([&] {
     const Hold small = held(account, 1);
-    return sums(account).leased < 5'000'000;  // more than these calls can ever spend of it
+    return sums(account).leased < 5'000'000;  // these calls alone could not spend that much
   }));
 }
 
 TEST_P(SharedEscrow, TwoCallsThatDrawDirectlyDoNotTakeEachOthersUnits) {
   const std::string account = account_with(6);
-  settings_.heartbeat_ms = 60'000;  // this node learns of nothing by itself
+  settings_.heartbeat_ms = 60'000;  // this node learns nothing by itself
   settings_.batch_wait_us = 200'000;
   start_ledger();
   Hold first = held(account, 3);
@@ -203,7 +202,7 @@ TEST_P(SharedEscrow, TwoCallsThatDrawDirectlyDoNotTakeEachOthersUnits) {
   store_->clock.move_ms(settings_.lease_hold_ms + settings_.settle_margin_ms + 10'000);
   ASSERT_EQ(others->tend(store_->clock.now_ms())->reclaimed, 1u);
   const LeaseRequest requests[] = {request(account, 1)};
-  ASSERT_EQ((*others->acquire(requests))[0].grants.size(), 1u);  // five are left for the two
+  ASSERT_EQ((*others->acquire(requests))[0].grants.size(), 1u);  // leaves five for the two calls
   std::atomic<int> charged = 0;
   const auto finish = [&](Hold hold) {
     charged += std::holds_alternative<Settled>(settle(std::move(hold), account)) ? 1 : 0;
@@ -246,7 +245,7 @@ TEST_P(SharedEscrow, CapHoldsAcrossNodesToTheUnit) {
   for (std::thread& caller : callers) caller.join();
   EXPECT_EQ(charged, 40);
   EXPECT_EQ(sums(account).charged, 40);
-  EXPECT_TRUE(hold(account, 100).ok());  // calls by other keys are not bound
+  EXPECT_TRUE(hold(account, 100).ok());  // calls with other keys are not capped
 }
 
 TEST_P(SharedEscrow, CapRefusalTellsWhenTheWindowEnds) {

@@ -1,5 +1,5 @@
-// Settlements that were told as unknown by a process that then dies (ledger/unknown_calls.h): the
-// next one undoes what it finds charged.
+// Settlements that a process reported as unknown before it died (ledger/unknown_calls.h): the next
+// process undoes those that it finds charged.
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -24,7 +24,7 @@ class EscrowLedgerUnknownCallsTest : public OnLedger {
     faulty_->prober_blocked = true;
     faulty_->fault = fault;
   }
-  // A call of three units whose settlement nobody knows the end of.
+  // A call of three units whose settlement has an unknown outcome.
   std::string leave_unknown(Fault fault, std::unique_ptr<const ReplyToKeep> reply = nullptr) {
     const std::string message = new_message();
     Hold call = held(account_, 3);
@@ -149,7 +149,7 @@ TEST_P(EscrowLedgerUnknownCallsTest, AllCallsOfABatchAreNotedAndUndone) {
   for (int at = 0; at < 6; ++at) holds.push_back(held(account_, 1));
   make_unknown(Fault::unknown_committed);
   std::vector<std::thread> callers;
-  for (int at = 0; at < 3; ++at) {  // half of what is in flight: one batch
+  for (int at = 0; at < 3; ++at) {  // half of the calls in flight: one batch
     callers.emplace_back([&, at] {
       EXPECT_TRUE(
           std::holds_alternative<SettlementUnknown>(settle(std::move(holds[at]), account_)));
@@ -213,7 +213,7 @@ TEST(EscrowLedgerUnknownNote, IsWrittenThoughThePoolIsBusyForTooLong) {
   const UnknownCall call{"acc_1", "m1", 7};
   calls.open(call);
   ASSERT_TRUE(pool.run_to_end(busy, [&] {
-    calls.note(call);  // the only thread is this one
+    calls.note(call);  // it occupies the only thread
     EXPECT_TRUE(written.lines.empty());
   }));
   EXPECT_TRUE(pool.stop(runtime::Deadline::never()));

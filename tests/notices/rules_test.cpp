@@ -19,7 +19,7 @@ Attempt answered(int status) { return {.status = status}; }
 TEST(Events, HaveNamesThatAreReadAsTheyAreWritten) {
   for (const EventType type : all_event_types()) {
     EXPECT_EQ(event_type_of(name_of(type)), type) << name_of(type);
-    // As Standard Webhooks asks: identifiers of [a-zA-Z0-9_], divided by full stops.
+    // Required by Standard Webhooks: identifiers of [a-zA-Z0-9_], separated by full stops.
     EXPECT_THAT(std::string(name_of(type)), testing::MatchesRegex("[a-z_]+\\.[a-z_]+"));
   }
   EXPECT_EQ(event_type_of("purchase"), std::nullopt);

@@ -19,7 +19,7 @@ std::string secret_of_bytes(char first) {
   return secret;
 }
 
-// What the official client makes of the same (tests/webhooks/verify.mjs, `sign`).
+// The signature that the official client computes (tests/webhooks/verify.mjs, `sign`).
 TEST(Signature, IsThatOfTheOfficialClient) {
   const std::string secret = secret_of_bytes(0);
   ASSERT_EQ(secret_text(secret), "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=");

@@ -1,4 +1,4 @@
-// point() beside its slow twin, which has the library build the whole document and walks it.
+// point() compared with a slow equivalent that parses the whole document and walks it.
 #include <random>
 #include <string>
 #include <vector>
@@ -28,7 +28,7 @@ const json* slow_value(const json& document, const JsonPointer& pointer) {
 }
 
 Pointed slow_point(std::string_view text, const JsonPointer& pointer) {
-  // The library takes a NUL for the end of the text.
+  // The library treats a NUL as the end of the text.
   const json document = json::parse(text, nullptr, false);
   if (document.is_discarded() || text.find('\0') != text.npos) return Pointed::malformed;
   const json* const at = slow_value(document, pointer);
@@ -37,7 +37,7 @@ Pointed slow_point(std::string_view text, const JsonPointer& pointer) {
   return at->is_array() && at->empty() ? Pointed::empty_list : Pointed::other;
 }
 
-// text_at() gives the value, and nothing of what stands around it.
+// text_at() must return the value and nothing around it.
 void expect_same_value(const std::string& text, const JsonPointer& pointer) {
   const Pointed slow = slow_point(text, pointer);
   const auto found = text_at(text, pointer);
@@ -62,7 +62,7 @@ void expect_agreement(const std::string& text) {
   }
 }
 
-// Every text of up to six of these pieces, so that all that may follow something else does.
+// Every text of up to six of these pieces, so that every piece follows every other.
 TEST(JsonPointerOracle, AgreesOnAllShortTexts) {
   const std::vector<std::string> pieces = {"{", "}", "[", "]", ",", ":", "\"a\"", "null", "1"};
   std::vector<std::string> texts = {""};
@@ -89,7 +89,7 @@ class Writer {
 
   std::string document() { return value(0); }
 
-  // One byte of a text changed, taken out or put in.
+  // A text with one byte changed, removed or inserted.
   std::string damaged(std::string text) {
     static const std::string bytes =
         std::string("{}[],:\"\\ \n\tu0ax-+.eE19tn", 23) + "\xC3\x80\xFF" + std::string(1, '\0');

@@ -1,5 +1,5 @@
-// Program::match and the ambiguity check beside their slow twins: every pattern of a set tried in
-// turn, every pair of patterns compared.
+// Program::match and the ambiguity check compared with slow equivalents: every pattern of a set is
+// tried in turn, every pair of patterns is compared.
 #include <algorithm>
 #include <optional>
 #include <random>
@@ -51,11 +51,11 @@ std::optional<std::string> slow_decode(const std::string& raw) {
   return out;
 }
 
-// Patterns are whole paths with {name} segments; `slashes` are parameters that allow a slash.
+// Patterns are whole paths with {name} segments. `slashes_allowed`: parameters may contain a slash.
 struct SlowMatch {
   MatchStatus status = MatchStatus::not_found;
   int pattern = -1;
-  std::vector<std::string> parameters;  // raw
+  std::vector<std::string> parameters;  // not decoded
 };
 
 SlowMatch slow_match(const std::vector<std::string>& patterns, const std::string& path,
@@ -101,7 +101,7 @@ bool matches_pattern(const std::string& pattern, const std::string& path) {
   return slow_match({pattern}, path, false).status == MatchStatus::found;
 }
 
-// Some path matches both, and neither matches everything that the other does.
+// Whether some path matches both, and each matches paths that the other does not.
 bool conflict(const std::string& left, const std::string& right) {
   const auto a = cut(left);
   const auto b = cut(right);
@@ -151,7 +151,7 @@ std::vector<std::string> all_patterns() {
   return out;
 }
 
-// Every path of up to three segments over words that are easy to get wrong.
+// Every path of up to three segments over error-prone words.
 std::vector<std::string> all_paths() {
   const std::string words[] = {"a",   "b",   "c", "",       "%61", "%2F", "a%2fb",
                                "%zz", "%00", ".", "%2e%2E", "a%",  "\\",  "..a"};
@@ -238,7 +238,7 @@ TEST(MatchOracleRandom, AgreesOnLongPathsOfManyRoutes) {
   while (patterns.size() < 150) {
     std::string one;
     const std::size_t length = 1 + random() % 9;
-    const std::size_t variant = random() % 6;  // few enough shapes for each length
+    const std::size_t variant = random() % 6;  // a few shapes for each length
     for (std::size_t at = 0; at < length; ++at) {
       one += (at * 7 + variant) % 6 < 2 ? "/{p" + std::to_string(at) + "}" : "/" + word();
     }

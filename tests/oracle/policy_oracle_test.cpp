@@ -1,5 +1,5 @@
-// check_query beside its slow twin, which reads the whole query into a list of pairs and looks at
-// each declaration in turn. They must agree on where the problems are.
+// check_query compared with a slow equivalent that reads the whole query into a list of pairs and
+// checks each declaration in turn. They must agree on the places of problems.
 #include <algorithm>
 #include <map>
 #include <random>
@@ -53,7 +53,7 @@ bool reads_as_integer(const std::string& text) {
   return digits[0] != '0' || text == "0";
 }
 
-// By another reader of JSON, whose numbers ours are.
+// Our numbers are those of JSON, so another JSON reader decides.
 bool reads_as_number(const std::string& text) {
   return text.find_first_of(" \t\r\n") == text.npos &&
          nlohmann::json::parse(text, nullptr, false).is_number();
@@ -217,7 +217,7 @@ TEST(PolicyOracle, AgreesOnWhereTheProblemsAre) {
     ASSERT_EQ(found, slow_check(policy, query)) << query;
     sound += found.empty() ? 1 : 0;
   }
-  EXPECT_GT(sound, 500u);  // the samples reach both verdicts
+  EXPECT_GT(sound, 500u);  // both verdicts must occur
 }
 
 TEST(PolicyOracle, AgreesOnEveryShortQuery) {

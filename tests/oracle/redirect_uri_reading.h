@@ -1,5 +1,6 @@
-// Redirect URIs read another way: cut into the parts of RFC 3986 one after the other, each copied
-// and judged alone. The slow twin of oauth/redirect_uri.cpp, for its tests and its fuzzing.
+// An independent reading of redirect URIs: splits one into the parts of RFC 3986, copies each and
+// checks it alone. A slow equivalent of oauth/redirect_uri.cpp for its tests and its fuzzing. Pure
+// functions; any Thread.
 #pragma once
 
 #include <algorithm>
@@ -94,7 +95,7 @@ inline bool may_redirect_to(const std::string& uri, const oauth::RedirectRules& 
   return authority.find('@') == authority.npos && !(reading.host + reading.rest).empty();
 }
 
-// REQUIRES: `registered` may be redirected to.
+// REQUIRES: may_redirect_to(registered).
 inline bool is_same_redirect(const std::string& registered, const std::string& asked) {
   if (registered == asked) return true;
   if (!may_redirect_to(asked, {})) return false;

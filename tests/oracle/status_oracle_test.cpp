@@ -1,5 +1,5 @@
-// The status by slow and obvious means: levels from whole histories of looks, segments by walking
-// through every due time, against the windows and counters of framework/status.
+// The status computed in slow and obvious ways: levels from whole histories of looks, segments by a
+// walk through every due time. Compared with the windows and counters of framework/status.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -13,7 +13,7 @@ namespace {
 // ---- levels -------------------------------------------------------------------------------------
 
 struct SlowTarget {
-  std::vector<bool> looks;  // all of them, oldest first
+  std::vector<bool> looks;  // all, oldest first
   bool is_fresh = true;
 
   [[nodiscard]] std::vector<bool> window() const {
@@ -39,7 +39,7 @@ struct SlowTarget {
   }
 };
 
-// 3: major_outage.
+// The same, and 3 for major_outage.
 int slow_level(const std::vector<SlowTarget>& targets) {
   if (targets.empty()) return 1;
   bool all_fail = true;
@@ -64,7 +64,7 @@ TEST(StatusOracle, LevelsOfRandomHistories) {
     const std::size_t count = chance() % 5;
     std::vector<SlowTarget> slow(count);
     std::vector<LookWindow> windows(count);
-    const unsigned bad = chance() % 4 == 0 ? 70 : chance() % 12;  // percent of looks that fail
+    const unsigned bad = chance() % 4 == 0 ? 70 : chance() % 12;  // percentage of looks that fail
     const std::size_t looks = chance() % 130;
     for (std::size_t at = 0; at < looks; ++at) {
       for (std::size_t target = 0; target < count; ++target) {
@@ -130,7 +130,8 @@ std::vector<std::string> scopes_of(const Target& target) {
   return scopes;
 }
 
-// Rounds, holes between them, and looks that fail, are skipped or missing; all are remembered.
+// Rounds with holes between them and with looks that fail, are skipped or missing. The walk
+// remembers all of them.
 TEST(StatusOracle, SegmentsAreWhatAWalkThroughAllDueTimesCounts) {
   std::mt19937 chance(13);
   Stream stream(dozen());
@@ -190,8 +191,8 @@ TEST(StatusOracle, SegmentsAreWhatAWalkThroughAllDueTimesCounts) {
 
 // ---- one component's whole life -----------------------------------------------------------------
 
-// One upstream whose looks pass or fail: the incident is walked through by hand, and the window
-// begins anew where it says.
+// One upstream whose looks pass or fail. The test follows the incident itself and expects the
+// window to restart where the rules say so.
 TEST(StatusOracle, ALifeOfFailuresAndRecoveries) {
   std::mt19937 chance(14);
   Stream stream(set_of({upstream("a", "alpha")}));

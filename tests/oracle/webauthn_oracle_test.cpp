@@ -1,5 +1,6 @@
-// Assertions beside libfido2, which reads and verifies them on its own. It is given nothing that
-// says extensions follow: of those it reads CBOR, and asks for the memory that they name.
+// Assertions compared with libfido2, which reads and verifies them independently. It is given no
+// data with the extension flag: for that it parses CBOR and allocates as much memory as the data
+// demands.
 #include <fido.h>
 #include <fido/eddsa.h>
 #include <fido/es256.h>
@@ -32,7 +33,7 @@ const unsigned char* bytes_of(const std::string& text) {
   return reinterpret_cast<const unsigned char*>(text.data());
 }
 
-// The library's own form of a key, and its number.
+// A key in the library's form, with its algorithm number.
 struct FidoKey {
   std::shared_ptr<void> key;
   int algorithm = 0;
@@ -103,12 +104,12 @@ TEST_P(WebauthnOracle, AgreesOnAllFlags) {
     if ((flags & (flag_ed | flag_at)) != 0) continue;
     const PasskeyAssertion given =
         authenticator_.prove({.flags = static_cast<std::uint8_t>(flags)});
-    // It does not ask whether a backup contradicts itself.
+    // libfido2 does not check whether the backup flags contradict each other.
     const bool contradicts = (flags & (flag_be | flag_bs)) == flag_bs;
     EXPECT_EQ(is_taken(given), is_taken_by_fido(given) && !contradicts) << flags;
     taken += is_taken(given) ? 1 : 0;
   }
-  EXPECT_EQ(taken, 4 * 3);  // reserved bits, backups
+  EXPECT_EQ(taken, 4 * 3);  // reserved bits times backup states
 }
 
 TEST_P(WebauthnOracle, AgreesOnSitesAndCounters) {
@@ -137,7 +138,7 @@ TEST_P(WebauthnOracle, AgreesOnEveryFlippedBit) {
   }
 }
 
-// A byte or two changed, taken out or put in, and signed anew or not.
+// One or two bytes changed, removed or inserted, sometimes signed again.
 TEST_P(WebauthnOracle, AgreesOnDamagedDataAndSignatures) {
   std::mt19937 engine(20'261'123);
   const auto below = [&](std::size_t bound) {
@@ -169,7 +170,7 @@ TEST_P(WebauthnOracle, AgreesOnDamagedDataAndSignatures) {
     }
     const std::string& data = given.authenticator_data;
     if (data.size() > 32 && (data[32] & (flag_ed | flag_at | flag_bs)) != 0) continue;
-    // It passes over bytes that no flag announces.
+    // libfido2 ignores bytes that no flag announces.
     const bool is_too_long = data.size() > 37;
     ASSERT_EQ(is_taken(given), is_taken_by_fido(given) && !is_too_long) << round;
     taken += is_taken(given) ? 1 : 0;

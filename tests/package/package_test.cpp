@@ -1,4 +1,5 @@
-// The plugin that an outside author built passes the gates and answers. (build.cmake made it.)
+// The plugin that was built like an external author's (by build.cmake) passes the gates and
+// answers.
 #include <gtest/gtest.h>
 
 #include "base/sources.h"

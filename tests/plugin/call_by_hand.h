@@ -1,5 +1,5 @@
-// Call and sink for tests that call a plugin themselves, and settings by hand. The stop flag of
-// CallByHand may be set by any Thread.
+// A Call and a sink for tests that call a plugin directly, and hand-made settings. One Thread,
+// except that any Thread may set the stop flag of CallByHand.
 #pragma once
 
 #include <turnpike/call.h>

@@ -22,7 +22,7 @@ Result<Catalog, std::vector<LoadError>> load(const CatalogOptions& options) {
 constexpr std::string_view rebuild =
     "; rebuild it with turnpike_add_plugin() of this gateway's installed package";
 
-// The one problem of a directory that holds this broken plugin beside a good one.
+// The only problem of a directory with this broken plugin and a good one.
 std::string start_error(std::string_view broken) {
   PluginDirectory directory;
   directory.add("good/echo.so");
@@ -203,8 +203,7 @@ TEST(Catalog, PinsAreHeldExactly) {
             "is pinned in `plugins.sha256`, but is in none of the plugin directories");
 }
 
-// What is dropped in after the start is loaded by the next reload, and nothing else is
-// touched.
+// A plugin that is added after the start is loaded by the next reload, and nothing else changes.
 TEST(Catalog, TakesWhatIsNewAndKeepsWhatItHas) {
   PluginDirectory directory;
   directory.add("good/echo.so");

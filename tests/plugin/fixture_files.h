@@ -1,5 +1,4 @@
-// Where the fixture plugins lie, and a directory of a test's own that holds chosen ones of them.
-// One Thread.
+// The path of the fixture plugins, and a test's own directory with some of them. One Thread.
 #pragma once
 
 #include <stdlib.h>
@@ -12,7 +11,7 @@
 
 namespace turnpike::plugin {
 
-// Such as "good/echo.so".
+// `name` is, for example, "good/echo.so".
 inline std::filesystem::path fixture(std::string_view name) {
   return support::build_path("tests/fixtures/plugins/" + std::string(name));
 }

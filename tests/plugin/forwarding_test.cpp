@@ -1,5 +1,5 @@
-// What the guard hands out passes every word to the plugin and back: each virtual function that the
-// SDK's headers declare is forwarded, for plugins on the calling Thread and on the pool.
+// The guard's wrappers forward every virtual function that the SDK's headers declare, with its
+// arguments and results, for plugins on the calling Thread and on the pool.
 #include <turnpike/lane.h>
 #include <turnpike/provider.h>
 
@@ -23,7 +23,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// What the header declares in a class: its virtual functions, or all that it holds.
+// The declarations of a class in a header: its virtual functions and its data members.
 struct Declared {
   Words functions;
   Words members;
@@ -41,7 +41,7 @@ std::string word_before(const std::string& line, std::size_t end) {
   return line.substr(begin, end - begin);
 }
 
-// The headers are formatted: what a class declares begins two columns in.
+// Relies on the formatting: a class's declarations are indented by two columns.
 Declared declared_in(const std::string& header, const std::string& name) {
   std::ifstream file(support::source_path("framework/sdk/turnpike/" + header));
   Declared declared;
@@ -65,11 +65,11 @@ Declared declared_in(const std::string& header, const std::string& name) {
   return declared;
 }
 
-// What the author's code was asked.
+// The functions that were called in the author's code.
 struct Heard {
   Words words;
   void hear(const char* word) { words.emplace_back(word); }
-  // Each virtual function of the class and of its base, once.
+  // Expects each virtual function of the class and of its base exactly once.
   void expect_all(const std::string& header, const std::string& name,
                   const std::string& base = {}) {
     Words declared = declared_in(header, name).functions;
@@ -88,7 +88,7 @@ IntakeRequest a_note() {
   return {Method::get, "notes/1", "a=b", fields, "the note", "192.0.2.7"};
 }
 
-// What any bound object offers, for an object that implements `Interface`.
+// The functions of every bound object, for an object that implements `Interface`.
 template <class Interface>
 class HeardBound : public Interface {
  public:
@@ -168,7 +168,7 @@ class HeardBoundLane final : public HeardBound<BoundLane> {
 
 constexpr Command commands[] = {{"mine", "my command"}};
 
-// What the object of any slot offers.
+// The functions of the object in any slot.
 template <class Interface>
 class HeardSlot : public Interface {
  public:
@@ -247,14 +247,14 @@ class NoConsole final : public Console {
 
 class ForwardingTest : public ::testing::TestWithParam<Execution> {
  protected:
-  // Asks for all that the slot's object offers.
+  // Calls everything that the slot's object offers.
   void expect_slot(SlotObject& slot) {
     EXPECT_EQ(slot.offers().commands.front().word, "mine");
     const CommandInput input{{}, true, settings_, {}, {}};
     NoConsole console;
     EXPECT_EQ(slot.command("mine", input, console, host_), 17);
   }
-  // The same of a bound one.
+  // Calls everything that a bound object offers.
   void expect_bound(BoundObject& bound) {
     CallByHand call;
     const auto document = bound.document("mine.json", call);
@@ -340,8 +340,7 @@ TEST_P(ForwardingTest, AProviderPassesEveryWord) {
   plain.bound_.expect_all("provider.h", "Upstream", "BoundObject");
 }
 
-// The wrappers forward functions alone, so an interface with other members than these would lose
-// them.
+// The wrappers forward only functions, so other interfaces must have no data members.
 TEST(Forwarding, NoOtherInterfaceHasMembers) {
   EXPECT_EQ(declared_in("lane.h", "Lane").members, Words());
   EXPECT_EQ(declared_in("lane.h", "BoundLane").members, Words());

@@ -1,6 +1,6 @@
-// Gate: a FIFO that the `faulty` fixture waits at. wait_for_plugin() returns when the plugin stands
-// at it, so a test knows without sleeping that the call is inside; open() lets the plugin go on.
-// One Thread.
+// Gate: a FIFO at which the `faulty` fixture waits. wait_for_plugin() returns once the plugin has
+// reached it, so a test knows without sleeping that the call is inside. open() lets the plugin
+// continue. One Thread.
 #pragma once
 
 #include <fcntl.h>
@@ -29,7 +29,7 @@ class Gate {
   Gate& operator=(const Gate&) = delete;
 
   [[nodiscard]] std::string path() const { return path_.string(); }
-  // Opening a FIFO to write waits until somebody has opened it to read.
+  // Opening a FIFO for writing waits until it is opened for reading.
   void wait_for_plugin() { writer_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC); }
   void open() {
     if (writer_ >= 0) ::close(writer_);

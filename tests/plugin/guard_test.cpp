@@ -22,7 +22,7 @@ using ::testing::HasSubstr;
 
 constexpr std::uint64_t reply_bytes_max = 10'000;
 
-// All good fixtures, loaded once a test.
+// All good fixtures, loaded once per test.
 class GuardTest : public ::testing::Test {
  protected:
   GuardTest() {
@@ -39,7 +39,7 @@ class GuardTest : public ::testing::Test {
     catalog_.emplace(*std::move(catalog));
   }
 
-  // One upstream of `plugin` with one operation that has these route settings.
+  // Binds one upstream of `plugin` with one operation that has these route settings.
   std::unique_ptr<Upstream> bind(std::string_view plugin, const Settings& route,
                                  const Settings& upstream = {}) {
     BoundOperation operation;
@@ -52,7 +52,7 @@ class GuardTest : public ::testing::Test {
 
   static Done execute(Upstream& upstream, ReplySink& sink, std::string_view query = {},
                       Deadline deadline = Deadline::after_ms(30'000)) {
-    // Copies that die with this call, so that a sanitizer sees who keeps a view of them.
+    // Copies that end with this call, so that a sanitizer finds a plugin that keeps a view of them.
     const std::string own_query(query);
     const std::string body("the body");
     const std::string value("a header's value");
@@ -68,8 +68,8 @@ class GuardTest : public ::testing::Test {
     return upstream.execute(request, sink, call);
   }
 
-  // Leaves a plugin that is stuck in its call. A busy machine may take long to begin the call, and
-  // one that has not begun by its deadline never does.
+  // Calls a plugin that gets stuck, and leaves it at the deadline. On a busy machine a call may not
+  // have begun by then, and so never does; the wait grows until one has.
   static Done leave_stuck(Upstream& upstream, ReplySink& sink, std::string_view query = {}) {
     for (int wait_ms = 100;; wait_ms *= 2) {
       Done done = execute(upstream, sink, query, Deadline::after_ms(wait_ms));
@@ -85,7 +85,7 @@ class GuardTest : public ::testing::Test {
   std::optional<Catalog> catalog_;
 };
 
-// The same expectations for a plugin on the caller and on the pool.
+// Runs the same tests for a plugin on the calling Thread and on the pool.
 class EitherGuardTest : public GuardTest, public ::testing::WithParamInterface<const char*> {
  protected:
   [[nodiscard]] static std::string faulty() { return std::string("faulty") + GetParam(); }
@@ -137,7 +137,7 @@ TEST_P(EitherGuardTest, NoMoreThanTheCeilingPasses) {
     EXPECT_EQ(failure.message, "plugin " + faulty() + ": its reply is longer than 10000 bytes");
     EXPECT_LE(kept_.body_text.size(), reply_bytes_max);
   }
-  KeptReply reply;  // exactly the ceiling is no failure
+  KeptReply reply;  // exactly the limit is allowed
   EXPECT_TRUE(execute(*bind(echo(), {}), reply, "echo.body_bytes=10000").ok());
   EXPECT_EQ(reply.body_text.size(), reply_bytes_max);
   EXPECT_FALSE(execute(*bind(echo(), {}), reply, "echo.body_bytes=10001").ok());
@@ -202,8 +202,8 @@ TEST_P(EitherGuardTest, TheDeadlineEndsAWaitingPlugin) {
   EXPECT_EQ(reply.heads, 0);
 }
 
-// A sink that waits for a slow caller moves the deadline on; the plugin, also on the pool, then has
-// its time again.
+// A sink that waits for a slow caller extends the deadline. The plugin, on the pool too, then has
+// the full time again.
 TEST_P(EitherGuardTest, ThePluginSeesItsDeadlineMoveOn) {
   class SlowReply final : public ReplySink {
    public:
@@ -223,10 +223,10 @@ TEST_P(EitherGuardTest, ThePluginSeesItsDeadlineMoveOn) {
     CallByHand& call_;
   };
   const auto upstream = bind(echo(), {});
-  // Pieces that do not fit into the buffer between pool and caller, so that the pool waits, too.
+  // The pieces do not fit into the buffer between pool and caller, so the pool waits, too.
   UpstreamRequest request;
   request.query = "echo.body_bytes=1200000&echo.chunks=3&echo.chunk_delay_ms=1";
-  // A busy machine may take longer to come to the second piece, at which it waits.
+  // A busy machine may take longer to reach the second piece, at which the sink waits.
   for (int wait_ms = 100;; wait_ms *= 2) {
     CallByHand call(Deadline::after_ms(wait_ms));
     SlowReply reply(call);
@@ -305,7 +305,7 @@ TEST_F(GuardTest, AStuckCallIsLeftAtTheDeadlineAndFindsItsMemoryWhenItWakes) {
     EXPECT_EQ(done.error().message, "plugin faulty_blocking: it had not replied at the deadline");
     EXPECT_TRUE(done.error().maybe_sent);
     EXPECT_EQ(guard("faulty_blocking").in_flight(), 0u);
-  }  // the upstream, too, is kept by the call alone
+  }  // now only the call keeps the upstream alive
   gate.wait_for_plugin();
   EXPECT_EQ(guard("faulty_blocking").pool_counts().abandoned, 1u);
   gate.open();
@@ -314,7 +314,7 @@ TEST_F(GuardTest, AStuckCallIsLeftAtTheDeadlineAndFindsItsMemoryWhenItWakes) {
   EXPECT_EQ(reply.heads, 0);
 }
 
-// The pool may count a call as running that has not come to the plugin yet.
+// The pool may count a call as running before it has reached the plugin.
 TEST(PoolCallTest, IsNotMadeOnceItsCallerLeftAndToldSo) {
   class Counting final : public Upstream {
    public:
@@ -354,7 +354,7 @@ TEST_F(GuardTest, AStuckPluginTakesItsShareOfThePoolAndNoMore) {
   EXPECT_EQ(done.error().kind, FailureKind::unavailable);
   EXPECT_EQ(done.error().message, "plugin faulty_blocking: its share of the pool is full");
   EXPECT_FALSE(done.error().maybe_sent);
-  EXPECT_TRUE(execute(*bind("echo_blocking", {}), reply).ok());  // others are unhurt
+  EXPECT_TRUE(execute(*bind("echo_blocking", {}), reply).ok());  // other plugins still work
   for (Gate& gate : gates) gate.open();
   EXPECT_TRUE(surroundings_.pool.stop(Deadline::after_ms(30'000)));
 }
@@ -446,7 +446,7 @@ TEST_F(FiberGuardTest, AStallIsLaidAtThePluginsDoorAndTooManyMoveItToThePool) {
   options.on_stall = [&](const runtime::Stall& stall) {
     const bool is_of_plugin = stall.tag == faulty.number();
     EXPECT_EQ(catalog_->note_stall(stall.tag, 0), is_of_plugin ? "faulty" : "");
-    if (!is_of_plugin) return;  // the turn was long before it was known who holds it
+    if (!is_of_plugin) return;  // the stall began before the fiber had its tag
     ++laid_at_its_door;
     stalled.set();
   };
@@ -458,7 +458,7 @@ TEST_F(FiberGuardTest, AStallIsLaidAtThePluginsDoorAndTooManyMoveItToThePool) {
         bind("faulty", map({{"fault", scalar("stuck")}}), map({{"gate", scalar(gate.path())}}));
     KeptReply reply;
     spawn([&] { (void)execute(*upstream, reply); });
-    gate.wait_for_plugin();  // the loop stands still now
+    gate.wait_for_plugin();  // now the loop is blocked
     ASSERT_EQ(stalled.wait(Deadline::after_ms(30'000)), runtime::Wake::ready);
     stalled.reset();
     gate.open();
@@ -468,7 +468,7 @@ TEST_F(FiberGuardTest, AStallIsLaidAtThePluginsDoorAndTooManyMoveItToThePool) {
   EXPECT_TRUE(faulty.uses_pool());
   EXPECT_THAT(surroundings_.log.lines(), HasSubstr("plugin_moved_to_pool"));
 
-  Gate gate;  // now the same plugin holds up nobody
+  Gate gate;  // the same plugin no longer blocks the loop
   const auto upstream =
       bind("faulty", map({{"fault", scalar("stuck")}}), map({{"gate", scalar(gate.path())}}));
   KeptReply reply;
@@ -480,7 +480,7 @@ TEST_F(FiberGuardTest, AStallIsLaidAtThePluginsDoorAndTooManyMoveItToThePool) {
   gate.wait_for_plugin();
   gate.open();
   EXPECT_TRUE(surroundings_.pool.stop(Deadline::after_ms(30'000)));
-  runtime_.reset();  // before what its watchdog tells
+  runtime_.reset();  // must end before the variables of on_stall
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What a plugin may ask of its host.
+// The services of the host for a plugin.
 #include "plugin/host.h"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ TEST_F(PluginHostTest, CountsAndGaugesCarryTheNameOfThePlugin) {
   EXPECT_THAT(text, HasSubstr("turnpike_plugin_stock{plugin=\"shop\"} -1\n"));
 }
 
-// A chain's name and an asset's address, as a lane counts what it was paid.
+// The chain's name and the asset's address, as a lane counts its revenue.
 TEST_F(PluginHostTest, ACurrencyMayBeAnAssetOfAChain) {
   const std::string asset = "eip155_8453_0x" + std::string(40, 'a');
   host_.report().count("paid_calls_" + asset, 2);
@@ -45,7 +45,7 @@ TEST_F(PluginHostTest, AMetricHasANameThatIsOne) {
     host_.report().count(name, 1);
     host_.report().set(name, 1);
   }
-  host_.report().set("sales_total", 1);  // a counter's name
+  host_.report().set("sales_total", 1);  // the name of a counter
   EXPECT_THAT(surroundings_.metrics->text(), Not(HasSubstr("turnpike_plugin_")));
   const std::string lines = surroundings_.log.take();
   EXPECT_THAT(lines, HasSubstr("plugin_metric_refused"));

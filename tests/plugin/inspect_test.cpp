@@ -55,20 +55,20 @@ TEST(Inspect, EveryTruncationIsRefusedOrReadRight) {
   ASSERT_GT(whole.size(), 4096u);
   std::size_t refused = 0;
   for (std::size_t length = 0; length < whole.size(); length += length < 512 ? 1 : 61) {
-    // A copy of exactly this length, so that a sanitizer sees a read past its end.
+    // A copy of exactly this length, so that a sanitizer finds a read past its end.
     const std::vector<std::uint8_t> part(whole.begin(), whole.begin() + length);
     const auto info = inspect("part.so", part);
     if (!info.ok()) {
       ++refused;
       EXPECT_FALSE(info.error().problem.empty());
     } else {
-      EXPECT_EQ(info->name, "plain");  // only section headers, which no loader needs, are missing
+      EXPECT_EQ(info->name, "plain");  // lacks only section headers, which no loader needs
     }
   }
   EXPECT_GT(refused, 512u);
 }
 
-// Damages that keep the file an ELF file, aimed at the tables that are followed: header, program
+// Damaged files that are still ELF files. The damage hits the tables that are read: header, program
 // headers, dynamic section, symbols, hashes and names.
 TEST(Inspect, SurvivesDamagedFiles) {
   const auto whole = bytes_of(fixture("treated/stripped.so"));
@@ -106,7 +106,7 @@ TEST(Inspect, SurvivesDamagedFiles) {
     places.clear();
   }
   EXPECT_GT(refused, 500u);
-  EXPECT_GT(accepted, 100u);  // otherwise the damages are too crude to reach the later tables
+  EXPECT_GT(accepted, 100u);  // otherwise the damage never reaches the later tables
 }
 
 TEST(Elf, RefusesTablesThatWouldCostMoreThanTheFile) {

@@ -1,4 +1,4 @@
-// Lanes behind the guard: what they do wrong never turns into money lost or charged twice.
+// Lanes behind the guard: their faults never cause lost money or a double charge.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ namespace {
 
 using runtime::Deadline;
 
-// What the lane below does and what was done to it.
+// The behaviour of the lane below, and a record of its calls.
 struct Script {
   std::optional<Refusal> refusal;
   ReadTerms terms;
@@ -143,7 +143,7 @@ class LaneGuardTest : public ::testing::TestWithParam<Execution> {
     auto bound = lane_->bind({operations, settings, generation_id, public_origin}, host);
     bound_ = *std::move(bound);
   }
-  // Takes the lane's only thread of the pool until `script_.go_on` is set.
+  // Occupies the lane's only pool thread until `script_.go_on` is set.
   std::thread take_the_thread() {
     script_.waits_in_admit = true;
     script_.inside.reset();
@@ -155,7 +155,7 @@ class LaneGuardTest : public ::testing::TestWithParam<Execution> {
     const auto* refusal = std::get_if<Refusal>(&admission);
     return refusal != nullptr && refusal->code == "gateway.overloaded";
   }
-  // So many were counted, the last with this reason and the id of its request.
+  // Expects that many faults; the last with this reason and the id of its request.
   void expect_faults(int faults, const std::string& reason) {
     EXPECT_THAT(surroundings_.metrics->text(),
                 ::testing::HasSubstr(
@@ -179,7 +179,7 @@ class LaneGuardTest : public ::testing::TestWithParam<Execution> {
     CallByHand call(deadline);
     return bound_->admit(request, call);
   }
-  // The thread of the pool may not have put away yet what ended last: its only place is taken.
+  // Retries while the lane is overloaded: the pool thread may not have finished the previous call.
   Admission admit_in_turn() {
     Admission admission = admit();
     while (is_overloaded(admission)) admission = admit();
@@ -243,8 +243,8 @@ TEST_P(LaneGuardTest, ARefusalMustNameAnErrorOfTheGateway) {
   expect_faults(1, "it refused with the unknown code made.up: no more");
 }
 
-// What the shell around a lane caught comes as a refusal or an unknown outcome with the
-// code of a fault. It must not end there.
+// A fault that the shell around a lane caught arrives as a refusal or an unknown outcome with the
+// code of a fault. The guard must still count and log it.
 TEST_P(LaneGuardTest, AFaultThatTheShellCaughtIsCountedAndToldWithItsRequest) {
   const Refusal caught{"gateway.plugin_fault", "out of luck", 0, {}, {}, {}};
   script_.finish = Unknown{caught};
@@ -262,7 +262,7 @@ TEST_P(LaneGuardTest, AFaultThatTheShellCaughtIsCountedAndToldWithItsRequest) {
   expect_faults(3, "out of luck");
 }
 
-// They name programs, so what is no canonical JSON is nobody's.
+// Terms are part of a program's hash, so they must be canonical JSON.
 TEST_P(LaneGuardTest, TermsThatCannotNameAProgramAreAFault) {
   const Settings part;
   const Settings* const prices[] = {&part};
@@ -342,7 +342,7 @@ TEST_P(LaneGuardTest, WhatALaneThrowsIsAFaultAndASettlementThatThrewIsUnknown) {
 }
 
 TEST_P(LaneGuardTest, ATicketThatNobodyEndedIsReleased) {
-  ticket().reset();  // as an exception on the way of the call does
+  ticket().reset();  // as if an exception ended the call
   stop_pool();
   EXPECT_EQ(script_.released, 1);
   EXPECT_EQ(script_.why, Outcome::gateway_stopped);
@@ -400,7 +400,7 @@ TEST_P(LaneGuardTest, ABoundLaneThatALoopLetsGoOfLastDiesElsewhere) {
   bound_.reset();
   runtime_->loops().front()->spawn([&] {
     settle(*held);
-    EXPECT_EQ(script_.died_on_a_loop, !guard_.uses_pool());  // the ticket, on its own fiber
+    EXPECT_EQ(script_.died_on_a_loop, !guard_.uses_pool());  // the ticket, on this fiber
     script_.died_on_a_loop = false;
     held.reset();
     ended.set();
@@ -427,7 +427,7 @@ INSTANTIATE_TEST_SUITE_P(Execution, BlockingLaneGuardTest, ::testing::Values(Exe
 TEST_P(BlockingLaneGuardTest, AnAdmissionWhoseCallerLeftIsReleased) {
   script_.waits_in_admit = true;
   Admission admission = admit(Deadline::after_ms(100));
-  // One that had not begun, on a busy machine, never does.
+  // On a busy machine the admission may not have begun by the deadline; then it never begins.
   for (int wait_ms = 200; guard_.pool_counts().abandoned == 0; wait_ms *= 2) {
     admission = admit(Deadline::after_ms(wait_ms));
   }
@@ -449,7 +449,7 @@ TEST_P(BlockingLaneGuardTest, AnAdmissionWhoseCallerLeftIsReleased) {
 TEST_P(BlockingLaneGuardTest, ASettlementThatWasBegunAndNotSeenToEndIsUnknown) {
   script_.waits_in_settle = true;
   Finish finish = settle(*ticket(), Deadline::after_ms(100));
-  int not_begun = 0;  // on a busy machine; each is released
+  int not_begun = 0;  // by the deadline, on a busy machine; these are released
   for (int wait_ms = 200; std::holds_alternative<NotCharged>(finish); wait_ms *= 2) {
     ++not_begun;
     finish = settle(*ticket(), Deadline::after_ms(wait_ms));
@@ -470,14 +470,14 @@ TEST_P(BlockingLaneGuardTest, ASettlementToldAsNotChargedNeverBeginsAndItsTicket
   const Finish finish = settle(*held, deadline);
   ASSERT_TRUE(std::holds_alternative<NotCharged>(finish));
   EXPECT_EQ(std::get<NotCharged>(finish).refusal.code, "gateway.overloaded");
-  EXPECT_EQ(script_.released, 0);  // there is no thread for it yet
+  EXPECT_EQ(script_.released, 0);  // no thread is free for it yet
   script_.go_on.set();
   other.join();
   stop_pool();
   EXPECT_EQ(script_.settled, 0);
   EXPECT_EQ(script_.why, Outcome::gateway_stopped);
-  EXPECT_GT(script_.release_deadline_ns, deadline.ns);  // giving back has time of its own
-  EXPECT_EQ(script_.released, 2);                       // the one here, and the other thread's
+  EXPECT_GT(script_.release_deadline_ns, deadline.ns);  // the release has its own time
+  EXPECT_EQ(script_.released, 2);                       // this ticket and the other thread's
   EXPECT_EQ(script_.tickets, 0);
 }
 
@@ -511,7 +511,7 @@ TEST_P(BlockingLaneGuardTest, StoppingThePoolEndsEveryTicketWhoseEndIsOwed) {
   script_.go_on.set();
   other.join();
   stop_pool();
-  EXPECT_EQ(script_.released, 6);  // and the one that was admitted last
+  EXPECT_EQ(script_.released, 6);  // includes the one admitted last
   EXPECT_EQ(script_.tickets, 0);
 }
 
@@ -527,8 +527,8 @@ TEST_P(BlockingLaneGuardTest, ATicketIsEndedByItsCallerOnceThePoolHasStopped) {
   EXPECT_EQ(script_.tickets, 0);
 }
 
-// Callers leave at deadlines spread around the moment their settlement begins, on a thread that is
-// busy with others. Whatever they are told must be true of what the lane did.
+// Callers leave at deadlines around the moment at which their settlement begins, on a thread that
+// also serves others. Whatever a caller is told must match what the lane did.
 TEST_P(BlockingLaneGuardTest, WhatIsToldOfASettlementHoldsForEveryMomentOfLeaving) {
   constexpr int rounds = 600;
   std::vector<std::unique_ptr<Ticket>> held;

@@ -69,7 +69,7 @@ TEST(Offers, AnAnswerOfThePluginIsHeldToTheInterface) {
             "its answer is longer than 1048576 bytes");
 }
 
-// The fixture that fills two slots, behind its guard.
+// The fixture with two slots, behind its guard.
 class MailboxTest : public ::testing::Test {
  protected:
   MailboxTest() {
@@ -132,7 +132,7 @@ TEST_F(MailboxTest, WhatItsIntakeThrowsOrAnswersWrongIsAFaultWithItsName) {
   EXPECT_EQ(post("away").error().kind, FailureKind::unavailable);
 }
 
-// Its twin differs in its name alone, so it would publish the same document and run the same
+// The twin differs only in its name, so it would publish the same document and run the same
 // command.
 TEST(Catalog, RefusesTwoPluginsThatOfferTheSame) {
   PluginDirectory directory;

@@ -1,5 +1,5 @@
-// Processors behind the guard: an answer that breaks the interface is the plugin's fault, and never
-// a payment; what blocks runs on the pool, with arguments of its own.
+// Processors behind the guard: an answer that breaks the interface is the plugin's fault and never
+// a payment. Blocking calls run on the pool with their own copies of the arguments.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ namespace {
 using runtime::Deadline;
 using ::testing::HasSubstr;
 
-// What the processor below answers. A field that throws is a function that throws.
+// The answers of the processor below; with `throws`, its functions throw.
 struct ProcessorScript {
   bool throws = false;
   Begun begun{"ref_1", "https://pay.example/1", "cus_1", 0, {}};
@@ -27,7 +27,7 @@ struct ProcessorScript {
   std::optional<std::string> url;
   Notice notice;
   Changes changes;
-  std::string seen;  // of the arguments, while the function runs
+  std::string seen;  // the arguments, read inside the function
   bool was_on_a_loop = false;
   runtime::Event inside;
   runtime::Event go_on;
@@ -141,7 +141,7 @@ class ProcessorGuardTest : public ::testing::TestWithParam<Execution> {
     PluginHost host("scripted", surroundings_.resources());
     return processor_->bind({settings, {}, {}, {}}, host);
   }
-  // Its views die with the call that it is given to.
+  // An order whose views end with the call that receives it.
   struct OwnOrder {
     std::string id = "pur_1 that dies with this call", key = "step";
     [[nodiscard]] Order view() const {
@@ -236,7 +236,7 @@ TEST_P(ProcessorGuardTest, ABeginningThatBreaksTheInterfaceIsAFault) {
     CallByHand call;
     expect_fault(bound_->begin_setup(OwnOrder().view(), call), text);
   }
-  // Of a refusal the rest means nothing.
+  // In a refusal, the other members are ignored.
   script_.begun = {};
   script_.begun.refusal = "refused";
   EXPECT_TRUE(begin().ok());
@@ -324,11 +324,11 @@ TEST_P(ProcessorGuardTest, WhatBlocksRunsOnThePool) {
   EXPECT_EQ(script_.was_on_a_loop, GetParam() == Execution::cooperative);
 }
 
-// The arguments live as long as the plugin looks at them.
+// The arguments must live as long as the plugin reads them.
 TEST_P(ProcessorGuardTest, AStuckProcessorIsLeftAtTheDeadline) {
-  if (GetParam() == Execution::cooperative) return;  // it waits through the host, which returns
+  if (GetParam() == Execution::cooperative) return;  // its waits go through the host and return
   script_.waits = true;
-  // A busy machine may take long to begin the call, and one that has not begun never does.
+  // On a busy machine the call may not have begun by the deadline, and then never begins.
   for (int wait_ms = 100;; wait_ms *= 2) {
     CallByHand call(Deadline::after_ms(wait_ms));
     const auto left = bound_->begin(OwnOrder().view(), call);

@@ -1,5 +1,6 @@
-// What a catalog or a guard stands on, for tests: a real pool, real metrics, a log that keeps its
-// lines, a client that reaches nothing. Any Thread may log; the rest is the test's own.
+// The surroundings of a catalog or a guard in tests: a real pool, real metrics, a log that keeps
+// its lines, and a client that reaches nothing. Any Thread may log; the rest is used by the test's
+// Thread.
 #pragma once
 
 #include <memory>

@@ -8,7 +8,7 @@
 namespace turnpike::quota {
 namespace {
 
-// In memory alone, or with its counts in a real database.
+// A NodeStore in memory only, or with its counts in a real database.
 class NodeStoreUnderTest final : public StoreUnderTest {
  public:
   NodeStoreUnderTest() : node_store_(std::make_unique<NodeStore>(clock_, std::nullopt)) {}

@@ -1,5 +1,5 @@
-// The process that the kill test kills: takes permits on many Threads and promises each that was
-// confirmed.
+// The process that the kill test kills: takes permits on many Threads and promises each confirmed
+// one.
 #include "quota/node_store.h"
 #include "support/victim.h"
 

@@ -7,7 +7,7 @@
 namespace turnpike::quota {
 namespace {
 
-constexpr std::int64_t t0_ms = 1'800'000'000'000;  // the beginning of a window of 60 s
+constexpr std::int64_t t0_ms = 1'800'000'000'000;  // the start of a window of 60 s
 
 Limits all_limits() {
   Limits limits;
@@ -113,7 +113,7 @@ TEST(Permits, ComeBackOnceAndEndByThemselves) {
   Permits permits;
   const auto first = permits.add(100);
   const auto second = permits.add(200);
-  permits.add(150);  // no earlier than the one before it
+  permits.add(150);  // ends no earlier than the one before
   EXPECT_EQ(permits.in_use(), 3u);
   permits.give_back(second);
   permits.give_back(second);

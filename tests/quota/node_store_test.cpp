@@ -1,5 +1,5 @@
-// What NodeStore does beyond the port: counts outlive the process, whatever ends it, and entries
-// that say nothing are forgotten. The database is real; the clock is the test's.
+// NodeStore beyond the port: counts outlive the process, however it ends, and entries without
+// information are forgotten. The database is real; the test moves the clock.
 #include "quota/node_store.h"
 
 #include <thread>
@@ -34,7 +34,7 @@ class NodeStoreTest : public OnEveryEngine {
                                         NodeStore::Durable{node_->free_counts(), pool_, *log_});
     ASSERT_TRUE(free_->start().ok());
   }
-  // As an orderly stop and a start are.
+  // An orderly stop and a start.
   void restart() {
     free_.reset();
     start();
@@ -45,7 +45,7 @@ class NodeStoreTest : public OnEveryEngine {
     EXPECT_TRUE(decided.ok());
     return decided.ok() ? *std::move(decided) : Decision{};
   }
-  // Takes and gives back `count` permits, each confirmed; how many were granted.
+  // Takes and returns `count` permits, each confirmed. Returns how many were granted.
   int granted(const Limits& of, int count) {
     int result = 0;
     for (int at = 0; at < count; ++at) {
@@ -120,7 +120,7 @@ TEST_P(NodeStoreTest, AClockThatStepsBackGrantsNothingTwice) {
 }
 
 TEST_P(NodeStoreTest, ForgetsWhatSaysNothingAndKeepsTotals) {
-  free_.reset();  // its keeper would reclaim beside us
+  free_.reset();  // otherwise its keeper would also reclaim
   NodeStore memory(store_->clock, std::nullopt);
   const auto take_in = [&](const char* bucket, const Limits& of) {
     return *memory.take("acc_1", memory.bucket(bucket), of, soon());
@@ -169,7 +169,7 @@ TEST_P(NodeStoreTest, TheKeeperWritesThoughAllSessionsAreInUse) {
   });
 }
 
-// A dropped row is known to have ended by the time alone, so that has to be remembered with it.
+// Only the time shows that a dropped row had ended, so that time must be stored, too.
 TEST_P(NodeStoreTest, AClockThatStepsBackFindsNoDroppedRowsWindowAgain) {
   const Limits of = limits(5);
   const std::int64_t first = take(of).standing.counts.quota_start_s;
@@ -178,7 +178,7 @@ TEST_P(NodeStoreTest, AClockThatStepsBackFindsNoDroppedRowsWindowAgain) {
   CounterStore& counts = node_->free_counts();
   ASSERT_TRUE(counts.begin_term().ok());
   ASSERT_EQ(*counts.drop_ended(later_ms, 100), 1u);
-  start();  // on a clock that is an hour behind the one by which the row was dropped
+  start();  // an hour behind the time at which the row was dropped
   EXPECT_GT(take(of).standing.counts.quota_start_s, first);
 }
 
@@ -205,7 +205,7 @@ TEST_P(NodeStoreTest, AnotherGatewayTakesTheCountingOverAndNothingIsGrantedTwice
   EXPECT_FALSE(free_->read("acc_1", free_->bucket("b"), of, soon()).ok()) << "the other's count";
 }
 
-// Fails when told to.
+// Fails if the test says so.
 class FailingCounts final : public CounterStore {
  public:
   Result<Unit, base::Error> write(std::span<const CounterRow>, std::int64_t) override {
@@ -255,7 +255,7 @@ TEST(NodeStoreFailing, GrantsNothingThatCannotBeCounted) {
 
 // ---- kill -9 ------------------------------------------------------------------------------------
 
-constexpr int child_threads = 8;  // in kill_child.cpp
+constexpr int child_threads = 8;  // as in kill_child.cpp
 
 TEST_P(NodeStoreTest, AKillGivesNothingBackAndForgetsAtMostWhatWasInFlight) {
   free_.reset();

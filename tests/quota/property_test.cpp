@@ -1,7 +1,7 @@
-// Property: whatever two accounts do on shared and own buckets, with a clock that goes forward, and
-// back, a store grants exactly what a slow, obvious model grants, and refuses by the same limit.
-// The model keeps every grant as a record and counts them anew at every question. The stores are
-// the one of a node and the one in Redis, whose script says the same rules once more.
+// Property: whatever two accounts do on shared and separate buckets, with a clock that goes forward
+// and back, a store grants exactly what a slow and obvious model grants, and refuses by the same
+// limit. The model keeps every grant as a record and counts them for every question. The stores are
+// NodeStore and the one in Redis, whose script implements the same rules again.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
@@ -47,14 +47,14 @@ Limits limits_of(int bucket, std::uint32_t permit_ttl_seconds) {
 class Model {
  public:
   struct Grant {
-    std::int64_t at_ms;  // by the ratcheted clock
+    std::int64_t at_ms;  // by the clock that never goes back
     std::int64_t end_ns;
     bool is_back = false;
   };
 
   explicit Model(std::uint32_t permit_ttl_seconds) : permit_ttl_seconds_(permit_ttl_seconds) {}
 
-  // Each reading of the clock keeps it from going back.
+  // Called for each reading of the clock, which then never goes back.
   void see(std::int64_t now_ms) { latest_ms_ = std::max(latest_ms_, now_ms); }
   std::optional<Limit> take(int account, int bucket, std::int64_t now_ms, std::int64_t now_ns) {
     see(now_ms);
@@ -101,13 +101,13 @@ rc::Gen<Step> steps() {
       rc::gen::set(&Step::amount, rc::gen::inRange(0, 12'000)));
 }
 
-// A store, and the clock it goes by.
+// A store and its clock.
 class World {
  public:
   virtual ~World() = default;
   virtual QuotaStore& store() = 0;
-  [[nodiscard]] virtual std::int64_t now_ms() const = 0;  // that windows go by
-  [[nodiscard]] virtual std::int64_t now_ns() const = 0;  // that permits go by
+  [[nodiscard]] virtual std::int64_t now_ms() const = 0;  // for windows
+  [[nodiscard]] virtual std::int64_t now_ns() const = 0;  // for permits
   virtual void wait(int ms) = 0;
   virtual void jump_back(int ms) = 0;
   virtual void reclaim() {}
@@ -127,8 +127,8 @@ class OneNode final : public World {
   NodeStore store_{clock_, std::nullopt};
 };
 
-// The server's clock cannot be set, but the latest time it has seen can: a day ahead of it, windows
-// go by what we write there, as after a jump back that lasts; permits stay.
+// The server's clock cannot be set, but the latest time that it has seen can. We write times from a
+// day ahead, and windows follow them as after a lasting jump back. Permits are not affected.
 class OnRedis final : public World {
  public:
   OnRedis() { wait(86'400'000); }
@@ -152,7 +152,7 @@ class OnRedis final : public World {
       *storage::make_redis_quota({.url = server_.url()}, random_, *log_);
 };
 
-// One script, by the model's word for every step. Accounts are the script's own.
+// Plays one script and compares every step with the model. The accounts belong to this script.
 void play(World& world, const std::string& account_prefix, std::uint32_t permit_ttl_seconds) {
   Model model(permit_ttl_seconds);
   struct Out {

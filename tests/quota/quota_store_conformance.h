@@ -1,5 +1,5 @@
-// What every QuotaStore must do: one suite, run on each implementation. The fixture gives a store,
-// an account nobody used before, and the store's clock where it can be moved.
+// The requirements on every QuotaStore: one suite that runs on each implementation. The fixture
+// gives a store and an unused account. Used by the test's Thread.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ namespace turnpike::quota {
 struct StoreUnderTest {
   virtual ~StoreUnderTest() = default;
   virtual QuotaStore& store() = 0;
-  // A second way in: another node where there can be one, else the same.
+  // A second access: another node if possible, else the same one.
   virtual QuotaStore& other() { return store(); }
 };
 
@@ -33,7 +33,7 @@ class QuotaStoreConformance : public testing::TestWithParam<std::pair<std::strin
 
   static Limits limits(std::uint32_t window, std::uint32_t concurrency) {
     Limits limits;
-    limits.window = {window, 86'400 * 366};  // does not end while the test runs
+    limits.window = {window, 86'400 * 366};  // outlasts the test
     limits.concurrency = concurrency;
     limits.permit_ttl_seconds = 60;
     return limits;

@@ -1,5 +1,5 @@
-// What the Redis store does beyond the port: an unreachable server is an answer, and a share of the
-// limits goes on where that is configured. The server is real.
+// The Redis store beyond the port: an unreachable server gives an answer, and a configured share of
+// the limits stays available. The server is real.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -85,7 +85,7 @@ TEST_F(RedisTest, APermitOfADeadProcessEndsByItsTime) {
   delete lost;
 }
 
-// The latest time that a server has seen lies in a key; beside it its clock has stepped back.
+// A key holds the latest time that the server has seen; compared with it, its clock has gone back.
 TEST_F(RedisTest, AClockThatStepsBackGrantsNothingTwice) {
   Limits of = limits(3);
   of.window.seconds = 60;
@@ -103,7 +103,7 @@ TEST_F(RedisTest, AClockThatStepsBackGrantsNothingTwice) {
   EXPECT_EQ((*refused).refused_by, Limit::window);
   EXPECT_GT(retry_after_seconds(of, (*refused).standing, Limit::window), 7'100u)
       << "until the server's clock has come there again";
-  // Nor when the account's counts knew the later time alone.
+  // The same holds if only the account's counts know the later time.
   ASSERT_EQ(server_->run("DEL turnpike:free:clock"), ":1");
   EXPECT_EQ((*take(*store_, of)).refused_by, Limit::window);
 }
@@ -115,8 +115,8 @@ TEST_F(RedisTest, TheServersClockCounts) {
   EXPECT_NE(server_->run("GET turnpike:free:clock"), "$-1") << "and is remembered";
 }
 
-// Else counts whose windows have ended would be forgotten, and a clock that then steps back find
-// the windows untouched.
+// Otherwise counts whose windows have ended would be forgotten, and a clock that then goes back
+// would find the windows unused.
 TEST_F(RedisTest, TheServersClockIsRememberedWhileNobodyAsks) {
   ASSERT_TRUE(take(*store_, limits(3)).ok());
   const auto seen = [&] { return server_->run("INCRBY turnpike:free:clock 0"); };
@@ -142,7 +142,8 @@ TEST_F(RedisTest, AServerThatForgetsItsScriptsRefusesNobody) {
   EXPECT_EQ((*second).standing.counts.window, 2u) << "and counts once";
 }
 
-// What it was sent meanwhile it does when it goes on, also for callers that were refused by then.
+// When the server continues, it executes what was sent meanwhile, including requests whose callers
+// were already refused.
 TEST_F(RedisTest, PermitsComeBackFromAServerThatWasSilent) {
   Limits of = limits(1'000'000, 3'600);
   of.concurrency = 2;
@@ -178,7 +179,7 @@ TEST_F(RedisTest, ForgetsWhatSaysNothingAndKeepsTotals) {
   EXPECT_EQ(ttl_ms(), -1) << "a total never ends";
 }
 
-// Three nodes, 64 callers: not one too many, not one too few.
+// Three nodes and 64 callers together grant exactly the limit.
 TEST_F(RedisTest, ThreeNodesTogetherGrantExactlyTheLimit) {
   const std::unique_ptr<QuotaStore> others[] = {open(), open()};
   QuotaStore* const nodes[] = {store_.get(), others[0].get(), others[1].get()};

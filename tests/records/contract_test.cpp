@@ -1,4 +1,4 @@
-// What sdk/turnpike/store.h promises, on every Store there is.
+// The guarantees of sdk/turnpike/store.h, tested on every Store.
 #include <set>
 #include <thread>
 
@@ -19,7 +19,7 @@ class StoreContract : public OnEveryStore {
   StoreApplied apply(const Checks& checks, const Writes& writes) {
     return store_->apply(checks, writes, call_);
   }
-  // Its version; 0 when it was not written.
+  // Returns the version, or 0 if the record was not written.
   std::uint64_t put(std::string_view key, std::string_view value) {
     const StoreApplied applied = apply({}, {{key, value}});
     return applied.outcome == StoreOutcome::applied ? applied.version : 0;
@@ -222,7 +222,7 @@ TEST_P(StoreContract, AnotherProcessSeesWhatWasAnswered) {
   EXPECT_EQ(apply({{"a", version}}, {{"a", "three"}}).outcome, StoreOutcome::conflict);
 }
 
-// One number, raised by many from two processes: every success counts once.
+// Callers in two processes increment one number: every success counts once.
 TEST_P(StoreContract, OfSeveralWhoChangeTheSameVersionOneSucceeds) {
   constexpr int callers = 8;
   constexpr int successes = 20;

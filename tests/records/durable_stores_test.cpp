@@ -1,4 +1,4 @@
-// What becomes of applies when the database fails: by a table that fails as the test says.
+// The results of applies when the database fails, with a table that fails as the test says.
 #include <gmock/gmock.h>
 
 #include <deque>
@@ -14,7 +14,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// Of one plugin. Each write() is one line of the script; past its end all is well.
+// The table of one plugin. Each write() uses one line of the script; after the last, all succeed.
 class ScriptedTable final : public Table {
  public:
   enum class Line : std::uint8_t { well, unavailable, lost_after, lost_before, fatal };
@@ -35,13 +35,14 @@ class ScriptedTable final : public Table {
   static TableFailure failure(TableFailure::Kind kind) { return {kind, "the script says so"}; }
 
   std::deque<Line> script;
-  int outcome_failures = 0;  // before outcome() answers
+  int outcome_failures = 0;  // failures before outcome() answers
   std::optional<std::int64_t> now_ms;
-  runtime::Event writing;  // a write() has begun
-  runtime::Event gate;     // and waits for this
+  runtime::Event writing;  // set when a write() begins
+  runtime::Event gate;     // the write() waits for it
   runtime::Event reading;
   runtime::Event read_gate;
-  // Written by the writing Thread; read once the stores have stopped or answered.
+  // The members below are written by the writing Thread and read once the stores have stopped or
+  // answered.
   std::vector<std::string> groups;  // the keys that each wrote, in order; "!" marks a failed one
   std::map<std::string, StoreRecord> records;
 
@@ -122,8 +123,8 @@ class DurableStoresTest : public testing::Test {
     TestCall call(wait_ms);
     return store_->apply(checks, Writes{{key, "v"}}, call);
   }
-  // An apply whose caller leaves during its write: a busy machine may take long to begin that, and
-  // one that leaves before takes the apply along.
+  // An apply whose caller leaves during the write. On a busy machine the write may not have begun
+  // by the deadline, and then the apply is withdrawn; the deadline grows until one has begun.
   StoreOutcome leave_during_the_write(std::string_view key) {
     StoreOutcome outcome = StoreOutcome::unavailable;
     for (int wait_ms = 100; outcome == StoreOutcome::unavailable && wait_ms < 60'000;
@@ -132,12 +133,12 @@ class DurableStoresTest : public testing::Test {
     }
     return outcome;
   }
-  // On a fiber of one loop, which runs until it waits before the next one begins.
+  // Runs `function` on a fiber of one loop; it runs until it waits before the next one begins.
   void start(std::function<void()> function) { lines_.start(std::move(function)); }
   void start_put(std::string_view key, StoreOutcome expected, const Checks& checks = {}) {
     start([this, key, expected, checks] { EXPECT_EQ(put(key, 30'000, checks).outcome, expected); });
   }
-  // A group that holds the writing Thread until the gate opens.
+  // Writes a group that holds the writing Thread until the gate opens.
   void hold_the_writer() {
     start_put("held", StoreOutcome::applied);
     (void)table_.writing.wait(runtime::Deadline::never());
@@ -166,10 +167,10 @@ TEST_F(DurableStoresTest, NoKeyThatAGroupWritesIsNamedTwiceInIt) {
   hold_the_writer();
   start_put("a", StoreOutcome::applied);
   start_put("a", StoreOutcome::applied);
-  start_put("b", StoreOutcome::conflict, {{"a", 0}});  // checks what the first writes
+  start_put("b", StoreOutcome::conflict, {{"a", 0}});  // checks what the first one writes
   start_put("c", StoreOutcome::applied, {{"x", 0}});
-  start_put("d", StoreOutcome::applied, {{"x", 0}});  // only checked by both
-  start_put("x", StoreOutcome::applied);              // and written by this one
+  start_put("d", StoreOutcome::applied, {{"x", 0}});  // both only check x
+  start_put("x", StoreOutcome::applied);              // this one writes it
   start_put("e", StoreOutcome::applied);
   start([this] { open(); });
   lines_.join();
@@ -272,7 +273,7 @@ TEST_F(DurableStoresTest, StoppingWritesWhatIsQueuedAndNothingAfterwards) {
   start_put("a", StoreOutcome::applied);
   start_put("a", StoreOutcome::applied);
   start([this] { open(); });
-  runtime::Event queued;  // behind the two on their loop
+  runtime::Event queued;  // comes after the two on their loop
   start([&] { queued.set(); });
   (void)queued.wait(runtime::Deadline::never());
   running_->stores.stop();
@@ -341,7 +342,7 @@ TEST_F(DurableStoresTest, TheBytesThatWaitAreBounded) {
 TEST_F(DurableStoresTest, TheKeysOfAGroupAreBounded) {
   constexpr std::size_t group_keys_max = 512;
   hold_the_writer();
-  std::vector<std::string> keys;  // one byte each in the names of groups
+  std::vector<std::string> keys;  // shown as one byte each in `groups`
   for (std::size_t at = 0; at < base::limits::store_keys_max; ++at) {
     keys.push_back(std::string(1, char('!' + at)));
   }
@@ -364,7 +365,7 @@ TEST_F(DurableStoresTest, TheKeysOfAGroupAreBounded) {
 }
 
 TEST_F(DurableStoresTest, TheDatabasesClockGoesOnBetweenTwoLooks) {
-  EXPECT_EQ(store_->now_ms(), clock_.now_ms());  // it has none: the process's
+  EXPECT_EQ(store_->now_ms(), clock_.now_ms());  // the database has no clock
   clock_.step_ms(5'000);
   EXPECT_EQ(store_->now_ms(), clock_.now_ms());
   open();

@@ -1,5 +1,5 @@
-// Sessions that end, answers that are lost and servers that restart, on PostgreSQL; and processes
-// that are killed, on both databases. What was applied is applied once, and known to be.
+// Sessions that end, lost answers and server restarts on PostgreSQL, and killed processes on both
+// databases. An apply is done exactly once, and its outcome becomes known.
 #include <atomic>
 #include <optional>
 #include <thread>
@@ -27,7 +27,7 @@ class PostgresFaults : public testing::Test {
   std::unique_ptr<Connection> connect() {
     return storage::Database(on_->database.settings()).connect();
   }
-  // All but this one.
+  // Ends all sessions except this one.
   void end_sessions() {
     (void)outside_->query_once(
         "SELECT COUNT(pg_terminate_backend(pid))::text FROM pg_stat_activity"
@@ -45,8 +45,9 @@ class PostgresFaults : public testing::Test {
     return record.ok() && *record ? (*record)->value : "(none)";
   }
 
-  // Many callers at once, `disturb` after each 20th began an apply. Each caller raises a number of
-  // its own and leaves a trace of each: done twice it would conflict, lost it would be missed.
+  // Many callers at once; `disturb` runs after every 20th begun apply. Each caller increments its
+  // own number and leaves a trace each time: an apply done twice would conflict, a lost one would
+  // be missing.
   void raise_numbers(const std::function<void()>& disturb) {
     constexpr int callers = 6;
     constexpr int raises = 40;
@@ -70,7 +71,7 @@ class PostgresFaults : public testing::Test {
     }
     for (int at = 0; at < callers * raises / disturbed_each; ++at) {
       (void)due.acquire(runtime::Deadline::never());
-      disturb();  // on this Thread: a server ends with the one that started it
+      disturb();  // on this Thread, since a server ends with the Thread that started it
     }
     for (std::thread& thread : threads) thread.join();
     for (int caller = 0; caller < callers; ++caller) {
@@ -101,7 +102,7 @@ TEST_F(PostgresFaults, ARestartOfTheServerCostsNoApplyAndDoublesNone) {
   outside_ = connect();
 }
 
-// The commit is durable, its answer is not sent: the session ends while it waits for a standby.
+// The commit is durable but its answer is not sent: the session ends while it waits for a standby.
 TEST_F(PostgresFaults, ACommitWhoseAnswerIsLostIsFoundOut) {
   const StoreApplied before = apply({}, {{"kept", "1"}, {"removed", "1"}});
   ASSERT_EQ(before.outcome, StoreOutcome::applied);
@@ -128,7 +129,7 @@ TEST_F(PostgresFaults, ACommitWhoseAnswerIsLostIsFoundOut) {
 TEST_F(PostgresFaults, ACommitThatIsNotFoundOutInTimeIsUnknownAndThere) {
   ASSERT_EQ(apply({}, {{"a", "1"}}).outcome, StoreOutcome::applied);
   std::optional<support::HeldAnswers> held(on_->database.settings());
-  // A busy machine may take longer to begin it; then nothing is written.
+  // On a busy machine the write may not begin in time; then nothing is written.
   int wait_ms = 300;
   StoreApplied late = apply({{"b", 0}}, {{"b", "1"}}, wait_ms);
   while (late.outcome == StoreOutcome::unavailable && (wait_ms *= 2) < 60'000) {
@@ -163,7 +164,7 @@ TEST_F(PostgresFaults, TheClockIsTheServers) {
         ->query_once("SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::bigint AS ms", "i")
         .number(0, 0);
   };
-  EXPECT_LE(store->now_ms(), server_ms());  // this process's clock stands
+  EXPECT_LE(store->now_ms(), server_ms());  // this process's clock stands still
   EXPECT_GT(store->now_ms(), server_ms() - 60'000);
 }
 
@@ -182,7 +183,7 @@ class PostgresOutcome : public PostgresFaults {
   std::int64_t count(const std::string& where) {
     return outside_->query_once("SELECT COUNT(*) FROM " + where, "i").number(0, 0);
   }
-  // As the writer's next group does it, by hand.
+  // The statement of the writer's next group, written by hand.
   [[nodiscard]] std::string group() const {
     return "SELECT write_records_v1(" + stream_ +
            ", 2, '[{\"p\":\"p\",\"k\":\"a\"}]', '[{\"a\":1,\"p\":\"p\",\"k\":\"b\",\"v\":7}]',"
@@ -192,10 +193,10 @@ class PostgresOutcome : public PostgresFaults {
   std::string stream_;
 };
 
-// The group may still be under way on the server when the writer asks.
+// The group may still be running on the server when the writer asks.
 TEST_F(PostgresOutcome, IsKnownOnlyOnceTheGroupHasEnded) {
   for (const bool commits : {false, true}) {
-    if (commits) SetUp();  // the first one fenced its stream
+    if (commits) SetUp();  // the first round fenced its stream
     const auto other = connect();
     std::mutex writer;
     auto open =

@@ -1,5 +1,5 @@
-// The Stores that one contract holds for: those on SQLite and PostgreSQL, and the one in memory
-// that tests of plugins stand on. TestCall: a call that waits as long as the test says.
+// The Stores that share one contract: those on SQLite and PostgreSQL, and the one in memory that
+// tests of plugins use. TestCall: a call with a given timeout. Used by the test's Thread.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ class TestCall final : public Call {
   const std::int64_t deadline_ns_;
 };
 
-// DurableStores and what they stand on.
+// DurableStores and their surroundings.
 struct Running {
   explicit Running(Table& table, const Clock& clock, Random& random)
       : stores(table, {clock, random, *log, *metrics, pool,
@@ -48,7 +48,7 @@ struct Running {
   DurableStores stores;
 };
 
-// A database with two processes' worth of access to it.
+// A database with the access of two processes.
 struct OnDatabase {
   explicit OnDatabase(storage::Engine engine)
       : database(engine),
@@ -79,7 +79,7 @@ class OnEveryStore : public testing::TestWithParam<Kind> {
     if (const std::string why = support::missing(engine); !why.empty()) GTEST_SKIP() << why;
     durable_ = std::make_unique<OnDatabase>(engine);
   }
-  // `other` is another process on the same database.
+  // `other`: as another process on the same database.
   std::unique_ptr<Store> store_of(std::string_view plugin, bool other = false) {
     if (durable_ == nullptr) return memory_.store_of(plugin);
     return (other ? durable_->command_line : durable_->gateway).stores.store_of(plugin);
@@ -95,7 +95,7 @@ class OnEveryStore : public testing::TestWithParam<Kind> {
                            testing::Values(Kind::sqlite, Kind::postgres, Kind::memory), \
                            [](const auto& each) { return name_of(each.param); })
 
-// Shorter ways to say an apply.
+// Short names for the arguments of an apply.
 using Checks = std::vector<StoreCheck>;
 using Writes = std::vector<StoreWrite>;
 

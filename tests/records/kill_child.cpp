@@ -1,5 +1,5 @@
-// The process that the kill test kills: raises numbers on many Threads, each with a trace, under
-// the prefix that is its one word, and promises each that was answered.
+// The process that the kill test kills: increments numbers on many Threads, each with a trace,
+// under the prefix in its only argument, and promises each that was answered.
 #include <atomic>
 
 #include "records/durable_stores.h"

@@ -1,4 +1,4 @@
-// The faults that MemoryStore plays, which tests of plugins trust in.
+// The faults that MemoryStore simulates, on which tests of plugins rely.
 #include "records/fixture.h"
 
 namespace turnpike::records {

@@ -1,5 +1,5 @@
-// Random applies on few keys, several at once from two processes: whatever their outcomes are,
-// there is an order in which a plain map gives the same ones, and leaves what is then read.
+// Random applies on few keys, several at once from two processes. For all outcomes there must be an
+// order in which a plain map gives the same outcomes and the same final records.
 #include <algorithm>
 #include <map>
 #include <random>
@@ -17,7 +17,7 @@ struct Kept {
 };
 using Model = std::map<std::string, Kept>;
 
-// One caller's apply, and what came of it.
+// One caller's apply and its outcome.
 struct Attempt {
   std::vector<std::pair<std::string, std::uint64_t>> checks;
   std::vector<std::pair<std::string, std::optional<std::string>>> writes;
@@ -34,7 +34,7 @@ struct Attempt {
     applied = store.apply(all_checks, all_writes, call);
   }
 
-  // Does it to `model`; false when the outcome would have been another.
+  // Repeats it on `model`; returns false if the outcome would differ.
   bool repeat(Model& model) const {
     const bool holds = std::all_of(checks.begin(), checks.end(), [&](const auto& check) {
       const auto found = model.find(check.first);
@@ -100,7 +100,8 @@ class StoreProperty : public OnEveryStore {
     return model;
   }
 
-  // Moves the model on by an order of the attempts that explains all; false: there is none.
+  // Applies the attempts to the model in an order that explains all outcomes; false if there is
+  // none.
   bool explain(const std::vector<Attempt>& attempts, const Model& after) {
     std::vector<std::size_t> order;
     for (std::size_t at = 0; at < attempts.size(); ++at) order.push_back(at);

@@ -1,5 +1,5 @@
-// bump() and what a refusal says of a changed definition: numbers rise in place, and
-// nothing else of a file changes.
+// bump(), and the refusal of a changed definition: numbers rise in place, and nothing else in a
+// file changes.
 #include <string>
 #include <vector>
 
@@ -149,7 +149,7 @@ TEST(Redefinition, MayBeAllowedAndIsToldThen) {
                                     .plugins = {},
                                     .redefinitions = &redefinitions});
   ASSERT_TRUE(allowed.ok());
-  EXPECT_EQ(redefinitions.size(), 8u);  // the provider, its upstream, the price and five routes
+  EXPECT_EQ(redefinitions.size(), 8u);  // provider, upstream, price and five routes
   EXPECT_EQ((*allowed)->payload_hash(), program_of(changed(before))->payload_hash());
 }
 

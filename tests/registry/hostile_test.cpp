@@ -1,5 +1,5 @@
-// Input made to cost much: each is refused within its bound, and bounds are met at the limit and
-// one past it.
+// Input that is designed to be expensive: each is refused within its bound. Bounds are tested at
+// the limit and one past it.
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -36,7 +36,7 @@ std::string repeated(std::string_view text, std::size_t count) {
 TEST(Hostile, FilesUpToTheLimitAreRead) {
   std::string text = "prices: {}\n";
   text.resize(limits::registry_file_bytes_max, '\n');
-  EXPECT_EQ(rules_of(compiled(text)), Rules{"run_too_long"});  // read, as far as it goes
+  EXPECT_EQ(rules_of(compiled(text)), Rules{"run_too_long"});  // it is read; another rule fails
   text += "\n";
   EXPECT_EQ(rules_of(compiled(text)), Rules{"file_too_large"});
 }
@@ -53,14 +53,14 @@ TEST(Hostile, DepthIsBounded) {
     return "provider: {key: t, name: T}\nupstreams: {u: {plugin: p, settings: {a: " +
            repeated("[", depth) + repeated("]", depth) + "}}}\n";
   };
-  constexpr std::size_t around = 4;  // the maps outside
+  constexpr std::size_t around = 4;  // the enclosing maps
   EXPECT_TRUE(compiled(nested(limits::registry_depth_max - around)).ok());
   EXPECT_EQ(rules_of(compiled(nested(limits::registry_depth_max - around + 1))), Rules{"too_deep"});
   EXPECT_EQ(rules_of(compiled(repeated("- ", 1'000'000))), Rules{"too_deep"});
   EXPECT_EQ(rules_of(compiled(repeated("? ", 1'000'000))).size(), 1u);
 }
 
-// The scanner of yaml-cpp would hold all of these before it reports the first.
+// The scanner of yaml-cpp would keep all of these in memory before it reports the first.
 TEST(Hostile, UnfinishedCollectionsAndTextsAreBounded) {
   for (const char* piece : {"[", "{", "[\n", "{a: [", "[a, "}) {
     EXPECT_EQ(rules_of(compiled(repeated(piece, 1'000'000))), Rules{"run_too_long"}) << piece;
@@ -152,7 +152,7 @@ TEST(Hostile, ToolsOfUnknownOperationsAreReportedInTime) {
   EXPECT_EQ(result.error().size(), limits::registry_problems_max + 1);
 }
 
-// The interfaces of models take names of up to 64 characters; descriptions are read by them whole.
+// Model APIs accept tool names of up to 64 characters, and models read descriptions whole.
 TEST(Hostile, TextsOfToolsAreBounded) {
   const auto tool = [](std::size_t name, std::size_t description, std::size_t title,
                        std::size_t argument) {
@@ -206,7 +206,7 @@ TEST_F(ReadSources, SaysWhatItCannotRead) {
   EXPECT_EQ(large.error()[0].rule, "file_too_large");
 }
 
-// An unmounted or misnamed folder would otherwise be a program without a route.
+// Otherwise an unmounted or misnamed folder would be a program without routes.
 TEST_F(ReadSources, RefusesFoldersWithoutAYamlFile) {
   const auto empty = read_sources(directory.string());
   ASSERT_FALSE(empty.ok());

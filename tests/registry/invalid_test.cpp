@@ -1,5 +1,5 @@
-// Every way to be wrong has a fixture in tests/fixtures/registry/invalid;
-// support/registry_fixture.h says what they look like.
+// Every kind of mistake has a fixture in tests/fixtures/registry/invalid;
+// support/registry_fixture.h describes their format.
 #include <set>
 #include <string>
 #include <vector>
@@ -22,7 +22,7 @@ TEST(Invalid, EveryFixtureSaysWhatItMust) {
   }
 }
 
-// Rules that no file of a reasonable size breaks have tests of their own, in hostile_test.cpp.
+// Rules that no file of reasonable size violates are tested in hostile_test.cpp.
 const std::set<std::string_view> tested_elsewhere = {
     "file_unreadable", "no_files",          "file_misnamed",  "file_too_large", "too_many_files",
     "too_many_nodes",  "program_too_large", "run_too_long",   "too_many_items", "more_problems",

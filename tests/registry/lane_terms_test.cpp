@@ -1,5 +1,5 @@
-// What the registry does with the terms of a lane, whatever they mean: it gathers them, tells the
-// lane's mistakes at their places, and puts what the lane words into canonical forms.
+// How the registry handles a lane's terms, whatever they mean: it collects them, reports the lane's
+// mistakes at their places, and puts the lane's texts into canonical forms.
 #include <functional>
 #include <string>
 #include <vector>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view reserved[] = {"x-fare"};
 
-// Words every part by the first scalar in it, and refuses what a test has it refuse.
+// Represents every part by its first scalar, and refuses what a test chooses.
 class FareLane final : public Lane {
  public:
   explicit FareLane(std::string_view name = "fare") : name_(name) {}
@@ -70,7 +70,7 @@ class FareLane final : public Lane {
   const std::string_view name_;
 };
 
-// A line and its number for places to be counted from.
+// The tests refer to line numbers of this text.
 constexpr std::string_view text = R"(provider: {key: t, name: T}
 upstreams: {u: {plugin: http}}
 fare:

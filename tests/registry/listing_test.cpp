@@ -1,5 +1,5 @@
-// What the registry says of a provider in the directory: what it becomes, which addresses pass, and
-// that nothing of it is fixed by a revision.
+// The directory entry of a provider in the registry: how it is compiled, which addresses are
+// accepted, and that no revision fixes any of it.
 #include <string>
 
 #include <gmock/gmock.h>

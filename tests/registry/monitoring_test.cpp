@@ -1,5 +1,5 @@
-// How the registry says that the status of operations and upstreams is found out: the classes, what
-// a sample becomes, what is expected of its reply, and that nothing of it is fixed by a revision.
+// How the registry declares the monitoring of operations and upstreams: the classes, how a sample
+// is compiled, what its reply must contain, and that no revision fixes any of it.
 #include <string>
 
 #include <gmock/gmock.h>
@@ -110,7 +110,7 @@ TEST(Monitoring, IsNotSaidOfAnOperationThatSaysNothing) {
   EXPECT_EQ(usual->payload_hash(), program->payload_hash()) << "what holds anyway";
 }
 
-// Else targets would not follow from the public generation.
+// Otherwise targets could not be derived from the public generation.
 TEST(Monitoring, IsPartOfTheHash) {
   const auto hash = [](const std::string& monitoring, const std::string& probe = "") {
     return program_of(with(monitoring, probe))->payload_hash();
@@ -132,7 +132,7 @@ TEST(Monitoring, IsTheOperatorsToChangeUnderTheSameRevision) {
   EXPECT_FALSE(compiled(with(", deadline_ms: 7"), facts)) << "as that is not";
 }
 
-// A plugin is told whether its probes are to carry the credential when it is bound.
+// A plugin learns at bind() whether its probes carry the credential.
 TEST(Monitoring, AProbeWithTheCredentialBindsTheUpstreamAnew) {
   const auto digest = [](const std::string& probe) {
     return program_of(with("", probe))->upstreams()[0].settings_digest;

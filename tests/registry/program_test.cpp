@@ -1,5 +1,5 @@
-// What a compiled program is: its canonical form and hash, ids, facts, policies, settings, and that
-// looking up allocates nothing.
+// Properties of a compiled program: its canonical form and hash, ids, facts, policies, settings,
+// and lookups without allocations.
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -98,8 +98,8 @@ TEST(Program, IsWrittenInItsCanonicalForm) {
   }
 }
 
-// Every valid fixture with the hash of its program: a change of the codec must not rename programs
-// that have nothing to do with it.
+// Every valid fixture with the hash of its program: a change of the codec must not change the hash
+// of programs that it does not concern.
 TEST(Program, KeepsItsHashFromReleaseToRelease) {
   const std::map<std::string, std::string> hashes = {
       {"empty", "0ee9849a2fb37f6b886041f813415c8affc2b8fa076af772db448a690770fe26"},
@@ -148,7 +148,7 @@ const std::string pets_preamble =
     "prices: {standard: {version: 1, credit_cost: 1}, dear: {version: 1, credit_cost: 5}}\n"
     "defaults: {price: standard}\n";
 
-// GET and POST of one path had to share everything but their prices.
+// Methods of one path may differ in more than their prices.
 TEST(Methods, MayDefineWhatTheyTakeAndGiveForThemselves) {
   const auto program = program_of(pets_preamble + pets);
   const Route& route = *program->match("/v1/gateway/t/pets").route;
@@ -293,7 +293,7 @@ TEST(Tools, ShowInTheCanonicalFormWithWhatWasStated) {
   EXPECT_EQ(tools[2]["variant"], "free");
 }
 
-// One EIP-3009 token, as before there was a choice, with what `asset` says more.
+// A program with one EIP-3009 token; `asset` adds members to it.
 std::string payable_text(const std::string& asset) {
   return R"(
 prices: {standard: {version: 1, credit_cost: 1, x402: [{asset: usdc, amount: "1000"}]}}

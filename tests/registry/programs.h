@@ -13,7 +13,7 @@
 
 namespace turnpike::registry {
 
-// A provider, an upstream and a price, so that routes can follow.
+// A provider, an upstream and a price, to be followed by routes.
 inline const std::string preamble =
     "provider: {key: t, name: Test}\n"
     "upstreams: {main: {plugin: http}}\n"
@@ -28,7 +28,7 @@ inline Compiled compiled(std::string text, std::vector<InstalledFact> installed 
                   .lane = &support::x402_lane()});
 }
 
-// Throws what is wrong, to fail the test with it.
+// Throws the problems, so that the test fails with them.
 inline std::shared_ptr<const Program> program_of(std::string text) {
   Compiled result = compiled(std::move(text));
   if (result) return *result;

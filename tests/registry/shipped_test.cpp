@@ -1,5 +1,5 @@
-// The registry that ships: docs/interface.md, "Gateway routes", and docs/decisions.md, "Registry,
-// catalog, cursors".
+// The registry that ships, compared with docs/interface.md, "Gateway routes", and
+// docs/decisions.md, "Registry, catalog, cursors".
 #include <algorithm>
 #include <fstream>
 #include <stdexcept>
@@ -68,7 +68,7 @@ const std::vector<std::string> paths = {"/meta/pricing",
                                         "/governance-events"};
 
 TEST_F(Shipped, HasTheTenRoutes) {
-  EXPECT_EQ(program->routes().size(), paths.size() + 1);  // and that of the verifier
+  EXPECT_EQ(program->routes().size(), paths.size() + 1);  // plus the verifier's route
   for (const std::string& path : paths) {
     const Route& route = at(path);
     EXPECT_EQ(route.methods, std::vector{Method::get});
@@ -196,7 +196,7 @@ TEST_F(Shipped, LooksAtEverything) {
   EXPECT_FALSE(program->upstreams()[0].probe.uses_credential);
 }
 
-// Each block of YAML in the README is a file of one program.
+// The YAML blocks in the README are the files of one program.
 TEST(ShippedReadme, ShowsWhatCompiles) {
   std::ifstream file(support::source_path("registry/README.md"));
   std::vector<Source> sources;

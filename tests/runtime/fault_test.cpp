@@ -30,7 +30,7 @@ class FaultDeathTest : public testing::Test {
   }
 };
 
-// A frame that is larger than the stack and, untouched, would step over a small guard.
+// A frame that is larger than the stack. As it is mostly untouched, it would skip a small guard.
 [[gnu::noinline]] int use_stack() {
   volatile char large[160 * 1024];
   large[0] = 1;
@@ -38,7 +38,7 @@ class FaultDeathTest : public testing::Test {
 }
 
 [[gnu::noinline]] void write_nowhere() {
-  static volatile std::uintptr_t nowhere = 8;  // the compiler knows better than to write to 8
+  static volatile std::uintptr_t nowhere = 8;  // volatile: the compiler would warn
   *reinterpret_cast<volatile int*>(nowhere) = 1;
 }
 
@@ -82,7 +82,7 @@ TEST_F(FaultDeathTest, AProcessThatGivesUpSaysInWhoseCode) {
               "turnpike: killed by SIGABRT .* in plugin acme, request 0190c0de\n");
 }
 
-// No instruction has failed, so none fails again: the handler itself has to see to the end.
+// No instruction failed, so none fails again: the handler itself must end the process.
 TEST_F(FaultDeathTest, ASignalThatSomebodySendsEndsTheProcessToo) {
   for (const int signal : {SIGSEGV, SIGQUIT}) {
     const auto wait = [signal] {
@@ -94,7 +94,7 @@ TEST_F(FaultDeathTest, ASignalThatSomebodySendsEndsTheProcessToo) {
   }
 }
 
-// Lines that wait for their block to be full are written before the process ends.
+// Gathered log lines are written before the process ends.
 TEST_F(FaultDeathTest, WhatTheLogHasGatheredIsWritten) {
   const auto work = [](void (*end)()) {
     const base::SystemClock clock;
@@ -114,7 +114,7 @@ TEST_F(FaultDeathTest, WhatTheLogHasGatheredIsWritten) {
   EXPECT_EXIT(work([] { std::abort(); }), testing::KilledBySignal(SIGABRT), lines);
 }
 
-// Nobody reads what the process says: it ends all the same.
+// The process must end even if nothing reads its output.
 TEST_F(FaultDeathTest, AFullPipeDoesNotKeepTheProcess) {
   const auto work = [] {
     int ends[2];

@@ -53,7 +53,7 @@ bool send_all(Fd& fd, std::string_view bytes) {
   return true;
 }
 
-// Bytes until the peer ends, or nothing when a wait does not end ready.
+// Receives until the peer ends and returns the number of bytes, or 0 if a wait does not end ready.
 std::size_t receive_all(Fd& fd, Deadline deadline) {
   std::array<char, 16'384> buffer;
   std::size_t total = 0;
@@ -99,7 +99,7 @@ TEST_P(Fds, AWaitEndsAtItsDeadline) {
   lines_.start([&] {
     Fd fd(pair.ours);
     EXPECT_EQ(fd.wait_readable(Deadline::after_ms(2)), Wake::deadline);
-    // Writable from the start.
+    // It is writable from the start.
     EXPECT_EQ(fd.wait_writable(Deadline::after_ms(10'000)), Wake::ready);
   });
   lines_.join();
@@ -117,7 +117,7 @@ TEST_P(Fds, AClosedPeerIsReadable) {
   lines_.join();
 }
 
-// Rule (j): a send to a peer that has gone is an error to handle, not a signal.
+// Rule (j): a send to a peer that is gone is an error to handle, not a signal.
 TEST_P(Fds, ASendToAGonePeerRaisesNoSignal) {
   Pair pair;
   pair.close_theirs();
@@ -129,7 +129,8 @@ TEST_P(Fds, ASendToAGonePeerRaisesNoSignal) {
   lines_.join();
 }
 
-// Call::cancelled() asks for it, also in work that a fiber waits for; the loop learns it meanwhile.
+// Call::cancelled() asks this, also in pool work for which a fiber waits, while the loop receives
+// the event.
 TEST(Fd, AnyThreadMayAskWhetherThePeerIsGone) {
   Lines lines(true);
   Pair pair;
@@ -163,7 +164,7 @@ TEST(Fd, OneFiberReadsWhileAnotherWrites) {
   });
   lines.start([&] {
     EXPECT_EQ(made.wait(Deadline::never()), Wake::ready);
-    // Fills the socket, waits for room, and only then lets the reader have its byte.
+    // Fills the socket and waits for room; only then is the reader's byte sent.
     EXPECT_TRUE(send_all(*shared, std::string(1024 * 1024, 'w')));
   });
   lines.start([&] {
@@ -203,7 +204,8 @@ TEST(Fd, CancellationEndsTheWaitAndTheDescriptorStaysUsable) {
   EXPECT_EQ(ended.wait(Deadline::never()), Wake::ready);
 }
 
-// An idle connection: no fiber until bytes come; then one echoes and the connection is idle again.
+// An idle connection has no fiber. When bytes come, a fiber echoes them and the connection is idle
+// again.
 struct Echo final : FdWatcher {
   explicit Echo(int descriptor) : fd(descriptor, this) { idle_or_serve(); }
   void on_readable() noexcept override { serve(); }
@@ -250,8 +252,8 @@ TEST(Fd, AnIdleConnectionHasNoFiber) {
   EXPECT_EQ(runtime.loops()[0]->descriptors(), 0u);
 }
 
-// Rules (a) and (b): the first event of an epoll batch frees every descriptor; their own events
-// come later in the same batch and must find neither freed memory nor a watcher.
+// Rules (a) and (b): the first event of an epoll batch frees every descriptor. Their own events
+// later in the same batch must find neither freed memory nor a watcher.
 struct FreesAll final : FdWatcher {
   explicit FreesAll(std::vector<std::unique_ptr<FreesAll>>& among, int descriptor)
       : all(among), fd(descriptor, this) {}
@@ -273,7 +275,7 @@ TEST(Fd, EventsOfOneBatchAfterTheFreeingAreDropped) {
     for (const Pair& pair : pairs) {
       all.push_back(std::make_unique<FreesAll>(all, pair.ours));
     }
-    // The first writable events; nothing is readable yet.
+    // Lets the initial writable events pass; nothing is readable yet.
     yield();
     yield();
     for (const auto& one : all) ASSERT_TRUE(one->fd.arm());
@@ -285,7 +287,7 @@ TEST(Fd, EventsOfOneBatchAfterTheFreeingAreDropped) {
   });
 }
 
-// Rule (h): accepting on one loop, each connection goes to the loop with the fewest.
+// Rule (h): one loop accepts, and each connection goes to the loop with the fewest.
 TEST(Fd, OneAcceptorHandsSocketsToTheLeastLoadedLoop) {
   RuntimeOptions options;
   options.loops = 3;

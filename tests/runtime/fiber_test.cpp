@@ -75,8 +75,8 @@ TEST(Fiber, CapturesMayWaitWhileTheyAreDestroyed) {
   EXPECT_EQ(ended.wait(Deadline::never()), Wake::ready);
 }
 
-// What a wait inside a catch block does to a runtime that forgets the exception being handled: each
-// fiber rethrows somebody else's. 3,000 cases.
+// If the runtime did not switch the current exception with the fiber, a wait in a catch block would
+// make fibers rethrow each other's exceptions. 3,000 cases.
 TEST(Fiber, AWaitInsideACatchBlockRethrowsItsOwnException) {
   Lines lines(true, 2);
   std::atomic<int> right = 0;
@@ -137,8 +137,8 @@ int initialise_slowly() {
   return value;
 }
 
-// Rule (f): a function-local static must not wait while it is initialised; one that is complete
-// may be used by fibers that wait around it.
+// Rule (f): the initialisation of a function-local static must not wait. A complete one may be used
+// by fibers that wait before and after.
 TEST(Fiber, FunctionLocalStaticsMayBeUsedBetweenWaits) {
   Lines lines(true, 2);
   for (int count = 0; count < 50; ++count) {
@@ -151,8 +151,8 @@ TEST(Fiber, FunctionLocalStaticsMayBeUsedBetweenWaits) {
   }
 }
 
-// Rule (f), the other half: what the SDK offers in place of std::mutex is held across waits by many
-// fibers of one loop, which would lock itself out with a std::mutex.
+// Rule (f), the other half: the SDK's replacement for std::mutex may be held across waits by many
+// fibers of one loop. With a std::mutex, the loop would deadlock.
 TEST(Fiber, AFiberMutexHeldAcrossAWaitDoesNotLockTheLoopOut) {
   Lines lines(true, 1);
   Mutex mutex;
@@ -188,7 +188,7 @@ TEST(Fiber, ThousandsAreInFlightAtOnce) {
   lines.join();
 }
 
-// Rule (c): a wake that comes late belongs to an earlier wait and is dropped.
+// Rule (c): a late wake belongs to an earlier wait and is dropped.
 TEST(Fiber, AStaleWakeIsDropped) {
   Runtime runtime({});
   on_fiber(runtime, [] {
@@ -206,7 +206,7 @@ TEST(Fiber, AStaleWakeIsDropped) {
   });
 }
 
-// Rule (d): a fiber that is always ready does not keep the loop from its timers and posts.
+// Rule (d): a fiber that is always ready must not starve the loop's timers and posts.
 TEST(Fiber, ReadyFibersShareTheLoopWithTimersAndPosts) {
   std::atomic<bool> stop = false;
   Lines lines(true, 1);
@@ -300,7 +300,7 @@ TEST(Cancel, AHandleOfAnEndedFiberCancelsNobodyElse) {
       yield();
       EXPECT_TRUE(handles.back().ended());
     }
-    // Reuses the memory of those that ended.
+    // This fiber reuses the memory of those that ended.
     Event go_on;
     Event ended;
     const FiberHandle alive = Loop::current()->spawn([&] {
@@ -315,8 +315,8 @@ TEST(Cancel, AHandleOfAnEndedFiberCancelsNobodyElse) {
   });
 }
 
-// Cancellation, result and deadline at the same moment, from three sides: each wait ends once, for
-// one of the three, and nothing is lost or woken twice.
+// Cancellation, result and deadline arrive at the same moment from three sides. Each wait ends
+// once, with one of the three, and nothing is lost or woken twice.
 TEST(Cancel, RacesWithReadyAndDeadline) {
   Lines lines(true, 2);
   std::array<std::atomic<int>, 3> ends{};

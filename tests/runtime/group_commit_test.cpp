@@ -1,5 +1,5 @@
-// Most tests run the writing Thread's loop on their own Thread, by a clock that they move: its
-// moments have passed long ago, so no wait of the loop lasts.
+// Most tests run the writing Thread's loop on their own Thread with a clock that they move. All its
+// times are long past, so no wait of the loop takes time.
 #include "runtime/group_commit.h"
 
 #include <gmock/gmock.h>
@@ -26,8 +26,8 @@ using Commit = GroupCommit<Job, Told>;
 using Jobs = Commit::Jobs;
 using Waited = Commit::Waited;
 
-// Each write() of a group that is not empty is one line of the script; past its end all is well.
-// An empty group ends the test: it stops the loop.
+// Each write() of a non-empty group uses one line of the script; after the last line all writes
+// succeed. An empty group stops the loop and thereby ends the test.
 class Script final : public GroupWriter<Job> {
  public:
   struct Line {
@@ -76,17 +76,17 @@ class Script final : public GroupWriter<Job> {
 
   std::deque<Line> lines;
   std::deque<Committed> outcomes;
-  int more = 0;                             // besides jobs; each empty group writes one
-  Committed end_of_more = Committed::done;  // or why it does not
+  int more = 0;                             // work besides jobs; each empty group writes one
+  Committed end_of_more = Committed::done;  // the result of that, if not done
   Patience waits_for;
   std::function<void()> on_leaving;
   std::function<void()> stop;
 
-  std::vector<std::string> groups;  // the names in each that was written, "?" for outcome()
+  std::vector<std::string> groups;  // job names of each written group; "?": outcome()
   std::vector<std::pair<std::size_t, LastGroup>> asked;
   int ended_groups = 0;
   std::string was_withdrawn, has_left, leaves, stayed;
-  std::string unheard;  // written, and their callers had left
+  std::string unheard;  // written after their callers had left
 
  private:
   Committed write_more() {
@@ -134,7 +134,7 @@ class GroupCommitTest : public testing::Test {
     EXPECT_TRUE(commit_->push(job));
     return job;
   }
-  // Its caller looks once, and does not wait.
+  // The caller looks once without waiting.
   Waited look(const std::shared_ptr<Job>& job) { return commit_->wait(*job, Deadline{0}); }
   void expect_told(const std::shared_ptr<Job>& job, Told expected) {
     ASSERT_EQ(look(job), Waited::answered) << job->name;
@@ -168,7 +168,7 @@ TEST_F(GroupCommitTest, JobsOfAGroupAreBounded) {
 TEST_F(GroupCommitTest, BytesOfAGroupAreBoundedAndSmallerJobsGoFirst) {
   make({.bytes = 10});
   push('a', 4);
-  push('b', 7);  // one too many
+  push('b', 7);  // one byte too many
   push('c', 6);  // just fits
   push('d', 1);
   push('e', 3);
@@ -447,7 +447,7 @@ TEST_F(GroupCommitTest, WithoutAStopWhatIsQueuedIsNotWritten) {
   Commit& commit = *commit_;
   std::thread crash([&] { commit_.reset(); });
   bool is_queued = true;
-  while (is_queued) {  // until the destructor has begun; it waits for the group
+  while (is_queued) {  // until the destructor has begun, which waits for the group
     jobs.push_back(std::make_shared<Job>('b'));
     is_queued = commit.push(jobs.back());
     std::this_thread::yield();
@@ -470,7 +470,7 @@ struct NumberedJob : GroupJob<Told> {
 
 using NumberedCommit = GroupCommit<NumberedJob, Told>;
 
-// A database of numbers that fails by turns.
+// A database of numbers that fails at times.
 class Numbers final : public GroupWriter<NumberedJob> {
  public:
   Patience patience(std::size_t, const LastGroup& last) override {

@@ -1,4 +1,5 @@
-// Runs a test's body on a fiber and on a plain thread, since waits must work the same on both.
+// Runs test bodies on fibers and on plain Threads, since waits must work the same on both. Used by
+// the test's Thread.
 #pragma once
 
 #include <functional>
@@ -10,7 +11,7 @@
 
 namespace turnpike::runtime {
 
-// Starts lines of execution of one kind; all have ended when it is destroyed.
+// Starts fibers or Threads; all have ended when it is destroyed.
 class Lines {
  public:
   explicit Lines(bool on_fibers, std::uint32_t loops = 2) : on_fibers_(on_fibers) {

@@ -56,7 +56,7 @@ TEST_P(Pool, RunsWorkOnItsThreadsAndBringsTheValue) {
   EXPECT_EQ(pool_.queued(), 0u);
 }
 
-// A stuck provider holds its own threads and its own queue, others go on.
+// A stuck provider blocks only its own threads and queue; others continue.
 TEST_P(Pool, AStuckUserTakesItsShareOnly) {
   const PoolUser stuck = pool_.add_user("stuck", 2, 3);
   EXPECT_EQ(stuck.name(), "stuck");
@@ -91,7 +91,7 @@ TEST_P(Pool, AStuckUserTakesItsShareOnly) {
   EXPECT_EQ(done, 5);
 }
 
-// The caller leaves at its deadline; the work, and all it uses, lives until it returns.
+// The caller leaves at its deadline. The work and everything it uses live until it returns.
 TEST_P(Pool, AnAbandonedWorkKeepsItsStateUntilItReturns) {
   struct State {
     Event unblock;
@@ -108,7 +108,7 @@ TEST_P(Pool, AnAbandonedWorkKeepsItsStateUntilItReturns) {
   };
   const auto state = std::make_shared<State>();
   lines_.start([&] {
-    // On a busy machine it may not have begun by then, and never does.
+    // On a busy machine the work may not have begun by the deadline; then it never begins.
     for (int wait_ms = 2; ours_.counts().abandoned == 0; wait_ms *= 2) {
       EXPECT_EQ(pool_.run(ours_, std::make_shared<Work>(state), Deadline::after_ms(wait_ms)),
                 PoolOutcome::deadline);
@@ -170,13 +170,13 @@ TEST_P(Pool, StopRefusesWhatHasNotBegunAndWaitsForTheRest) {
   EXPECT_EQ(refused, 4);
 }
 
-// What is owed is taken however full the pool is, begun first, and not dropped by stop().
+// Posted work is accepted however full the pool is, begins first, and is not dropped by stop().
 TEST_P(Pool, PostedWorkIsNeitherRefusedNorDropped) {
   BlockingPool pool(1, 1);
   const PoolUser narrow = pool.add_user("narrow", 1, 1);
   Event begun;
   Event unblock;
-  std::vector<int> order;  // of the pool's one thread
+  std::vector<int> order;  // by the pool's only thread
   ASSERT_TRUE(pool.begin(narrow, std::make_shared<FunctionWork>([&] {
                            begun.set();
                            unblock.wait(Deadline::never());
@@ -199,7 +199,7 @@ TEST_P(Pool, PostedWorkIsNeitherRefusedNorDropped) {
   EXPECT_FALSE(pool.post(narrow, queued));
 }
 
-// Work may be the last that keeps what others gave it, whose destructors may then be at work.
+// Work may hold the last reference to an object, whose destructor then runs in the pool.
 TEST_P(Pool, StopWaitsUntilWhatWorkKeptIsGone) {
   struct Kept {
     Event ending;
@@ -238,7 +238,7 @@ TEST_P(Pool, PostedWorkBeginsBeforeTheUsersOtherWork) {
 
 TEST(PoolOnFibers, CancellationLeavesTheWorkBehindButNotRunToEnd) {
   Runtime runtime({});
-  BlockingPool pool(2, 8);  // ends first: its threads wake fibers
+  BlockingPool pool(2, 8);  // must end before the runtime: its threads wake fibers
   const PoolUser user = pool.add_user("user", 2, 8);
   const auto unblock = std::make_shared<Event>();
   on_fiber(runtime, [&] {

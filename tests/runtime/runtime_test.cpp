@@ -47,7 +47,7 @@ TEST(Runtime, StopLetsCallsEndAndThenCancelsTheBackground) {
   EXPECT_EQ(background_saw->load(), 100);
 }
 
-// Rule (e): a fiber that waits at the stop is woken and runs to its end, destructors included.
+// Rule (e): at a stop, a waiting fiber is woken and runs to its end, including its destructors.
 TEST(Runtime, StopCancelsWaitingFibersAndEachRunsToItsEnd) {
   struct Ends {
     std::atomic<int>& count;
@@ -182,7 +182,7 @@ TEST(Watchdog, ReportsALoopThatDoesNotTurnWithTheFiberAtFault) {
   std::atomic<std::uint64_t> told = 0;
   RuntimeOptions options;
   options.stall_threshold_ms = 20;
-  // On a busy machine a turn may have stalled before the fiber had its tag, and is told of once.
+  // On a busy machine a turn may stall before the fiber has its tag; such a report is ignored.
   options.on_stall = [&](const Stall& stall) {
     if (stall.tag == 7 && told++ == 0) reported.set(stall);
   };
@@ -208,7 +208,7 @@ TEST(Watchdog, ReportsALoopThatDoesNotTurnWithTheFiberAtFault) {
   EXPECT_EQ(runtime.watchdog().stalls(8), 0u);
 }
 
-// As on a machine that is busy: none of them did anything wrong.
+// This happens on a busy machine and is no fiber's fault.
 TEST(Watchdog, BlamesNoFiberForATurnOfManyShortOnes) {
   OneShot<Stall> reported;
   RuntimeOptions options;

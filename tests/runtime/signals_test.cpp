@@ -10,8 +10,8 @@
 namespace turnpike::runtime {
 namespace {
 
-// Rule (i): signals are input of a fiber or a thread, not interruptions. The source is made before
-// any thread, which then inherit the mask.
+// Rule (i): signals are input for a fiber or a thread, not interruptions. The source is created
+// before any thread, so that all threads inherit its mask.
 class Signals : public testing::TestWithParam<bool> {
  protected:
   SignalSource source_{SIGHUP, SIGTERM};

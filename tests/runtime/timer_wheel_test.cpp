@@ -93,7 +93,8 @@ TEST(TimerWheel, ADeadlineBeyondTheCoarsestLevelIsKept) {
   EXPECT_EQ(expiries, 1);
 }
 
-// Against a model that sorts: random deadlines of all magnitudes, cancels, leaps of the clock.
+// Compared with a sorted model: random deadlines of all magnitudes, cancellations, jumps of the
+// clock.
 TEST(TimerWheel, AgreesWithASortedModel) {
   std::mt19937_64 chance(20261121);
   std::int64_t now = 123'456'789 * ms;
@@ -132,7 +133,7 @@ TEST(TimerWheel, AgreesWithASortedModel) {
       EXPECT_LE(expired->deadline_ns, now);
       forget(expired);
     }
-    // Nothing that was due a whole tick ago is left.
+    // No timer may remain that was due a whole tick ago.
     if (!model.empty()) {
       EXPECT_GT(model.begin()->first, now - ms);
     }

@@ -59,7 +59,7 @@ TEST_P(Waits, AOneShotBringsAMoveOnlyValueAndMayDieAtOnce) {
   }
 }
 
-// The result counts whenever it was there, and a unit is never lost to a waiter that has left.
+// A result that is present wins over the deadline, and no unit is lost to a waiter that has left.
 TEST_P(Waits, DeadlineAgainstReady) {
   Semaphore units{0};
   std::atomic<int> taken = 0;
@@ -85,7 +85,7 @@ TEST_P(Waits, ASemaphoreServesInOrder) {
   Semaphore served{0};
   std::vector<int> order;
   for (int count = 0; count < 20; ++count) {
-    // One loop or thread at a time: the next starts when this one is about to wait.
+    // They start one at a time: the next one starts when this one is about to wait.
     lines_.start([&, count] {
       queued.release();
       EXPECT_EQ(units.acquire(Deadline::never()), Wake::ready);
@@ -128,7 +128,7 @@ TEST_P(Waits, AMutexExcludesAcrossWaits) {
   lines_.join();
 }
 
-// The shape of a group commit: many enqueue and wait, one Thread takes batches and answers.
+// The pattern of a group commit: many enqueue and wait, one Thread takes batches and answers.
 TEST_P(Waits, ABatchQueueFeedsACommitter) {
   struct Settlement {
     int number = 0;

@@ -1,4 +1,4 @@
-// The helpers that authors of plugins compile into theirs.
+// The helpers that plugin authors compile into their plugins.
 #include <turnpike/helpers/csv.h>
 #include <turnpike/helpers/mistakes.h>
 #include <turnpike/helpers/own_call.h>
@@ -114,7 +114,7 @@ class ScriptedClock final : public Clock {
   std::int64_t now_ns = 5'000'000;
 };
 
-// What commands of lanes give to the store.
+// The call that commands of lanes pass to the store.
 TEST(OwnCall, HasADeadlineOfItsOwnAndNobodyCancelsIt) {
   ScriptedClock clock;
   OwnCall call(clock, 20);

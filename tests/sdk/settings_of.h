@@ -1,4 +1,4 @@
-// Settings as a test writes them down. Any Thread.
+// Builds Settings for tests. Any Thread.
 #pragma once
 
 #include <turnpike/settings.h>

@@ -1,4 +1,4 @@
-// Pages as their writers write them: front matter, values, marks for operators, the menu, and every
+// Pages as authors write them: front matter, values, marks for operators, the menu, and every
 // mistake with its file and line.
 #include "site/authored.h"
 
@@ -42,7 +42,7 @@ TEST_F(AuthoredTest, AnOverlayReplacesPagesAndAddsSome) {
   EXPECT_EQ(markdown(facts_of(nullptr), "/imprint"), "# Imprint\n");
 }
 
-// Pages in the overlay that remove ours; `links` is on the page that stays.
+// Pages in the overlay that remove ours. The page that remains has `links`.
 class RemovalTest : public AuthoredTest {
  protected:
   void write_sites(const std::string& links, const std::string& removal) {

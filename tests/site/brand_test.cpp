@@ -1,5 +1,5 @@
-// The brand: colours that people cannot read are refused with their ratio, and what is set replaces
-// the defaults in the style sheet.
+// The brand: unreadable colours are refused with their contrast ratio, and settings replace the
+// defaults in the style sheet.
 #include "site/brand.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ TEST(Brand, EachColourThatCannotBeReadIsRefusedByName) {
     change(colours);
     return unreadable_colour(colours).value_or("");
   };
-  // One step on either side of 4.5:1, on the darkest of the light grounds.
+  // One step on either side of 4.5:1, on the darkest light background.
   EXPECT_TRUE(has(problem([](auto& c) { c.on_sign = "#3A7D5F"; }), "colours.on_sign"));
   const std::string light = problem([](auto& c) { c.link_light = "#6E6E6E"; });
   EXPECT_TRUE(has(light, "colours.link_light")) << light;

@@ -1,5 +1,5 @@
-// The directory: which pages there are, where lists break, what two sources look like beside each
-// other, and that no text of a provider is more than text.
+// The directory: its pages, the page breaks of lists, the comparison of two sources, and that texts
+// of providers are shown only as text.
 #include "site/directory.h"
 
 #include <gmock/gmock.h>
@@ -107,7 +107,7 @@ class DirectoryTest : public ::testing::Test {
   bool has(const Installed& of, const std::string& path) {
     return directory_.find(*site_, of.facts, path).has_value();
   }
-  // Every page that is linked or listed is there, or leads somewhere that is.
+  // Expects that every page that is linked or listed exists or redirects to one that does.
   void expect_whole(const Installed& of) {
     std::set<std::string> known;
     std::vector<std::string> open = {"/discovery"};
@@ -151,7 +151,7 @@ TEST_F(DirectoryTest, WhatIsBlockedKeepsItsTermsAsOnThePageOfPrices) {
   };
   EXPECT_THAT(row(), HasSubstr("| 1 Credit | " + limits + " |"));
   EXPECT_THAT(row(), HasSubstr("blocked: Not part of this."));
-  // Where no call is free, nothing says so.
+  // If no call is free, the page does not mention limits.
   registry::Installed in_service{one.program, {}};
   in_service.generation.id = "gen_test";
   catalog::ViewOptions options;
@@ -293,7 +293,7 @@ TEST_F(DirectoryTest, ANewCatalogAndANewBoardAreSeenAtOnce) {
   EXPECT_TRUE(has(first, "/discovery/sources/a"));
 }
 
-// Whatever a provider says, it is shown as text: no element, no link, no further cell.
+// A provider's text is shown as text: it creates no element, link or cell.
 TEST_F(DirectoryTest, ShowsTextsOfProvidersAsText) {
   const std::string hostile =
       "x | y | z</td><script>alert(1)</script> [a](javascript:alert(2)) ![b](//evil) `c` **d** "
@@ -319,7 +319,7 @@ TEST_F(DirectoryTest, ShowsTextsOfProvidersAsText) {
           << path << " links to " << link.url;
     }
   }
-  // A bar that ended a cell would push the last one, the status, off its row.
+  // A bar that ended a cell would push the last cell, the status, out of its row.
   const std::string html = html_of(at(some, "/discovery/sources")).text;
   std::size_t whole_rows = 0;
   constexpr std::string_view end = "<td>unknown</td>\n</tr>";

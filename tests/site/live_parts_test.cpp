@@ -1,4 +1,4 @@
-// Live parts: what they say of a program, and that no name or text of a provider becomes markup.
+// Live parts: what they show of a program, and that no name or text of a provider becomes markup.
 #include "site/live_parts.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-// Markdown to HTML: what is hostile in it runs nothing, headings can be linked to, and a text that
-// was escaped shows as it is.
+// Markdown to HTML: hostile Markdown runs nothing, headings can be linked to, and escaped text is
+// shown unchanged.
 #include "site/markdown.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// A site in a directory of its own, with the layouts of the project and the pages that a test
-// writes, and the facts of a program. One test Thread.
+// A site in a temporary directory, with the project's layouts and the pages that a test writes, and
+// the facts of a program. Used by the test's Thread.
 #pragma once
 
 #include <filesystem>
@@ -22,26 +22,26 @@ class SiteFixture : public testing::Test {
   SiteFixture() {
     settings_.directory = directory_.path() + "/site";
     std::filesystem::create_directory(settings_.directory);
-    // Without the assets, which take long to compress.
+    // The assets are omitted, since their compression takes long.
     std::filesystem::copy(support::source_path("site/layouts"), settings_.directory + "/layouts",
                           std::filesystem::copy_options::recursive);
   }
 
-  // `name` below the site's directory: "pages/pricing.md".
+  // `name` is relative to the site's directory, as "pages/pricing.md".
   std::string write(const std::string& name, const std::string& text) {
     const std::filesystem::path path = settings_.directory + "/" + name;
     std::filesystem::create_directories(path.parent_path());
     std::ofstream(path, std::ios::binary) << text;
     return path.string();
   }
-  // With front matter that is good.
+  // Writes a page with valid front matter.
   std::string write_page(const std::string& name, const std::string& markdown,
                          const std::string& more = "") {
     return write(name, "---\ntitle: A page\ndescription: What it says.\n" + more + "---\n" +
                            markdown);
   }
 
-  // What is wrong with it, one problem a line, each file by its name alone.
+  // The problems of the site, one per line, with file names only.
   std::string problems() {
     const auto site = Site::read(settings_);
     if (site.ok()) return "";
@@ -80,14 +80,14 @@ class SiteFixture : public testing::Test {
                      .web = "https://example.com"}};
   }
 
-  // The Markdown of the page at that path; empty: there is none.
+  // The Markdown of the page at that path, or "" if there is none.
   std::string markdown(const Facts& facts, std::string_view path) {
     const auto site = load();
     if (site == nullptr) return "";
     const auto page = pages_.find(*site, facts, path);
     return page ? page->markdown : "";
   }
-  // What one part becomes.
+  // The Markdown that a live part produces.
   std::string part(const std::string& text, const Facts& facts) {
     write_page("pages/part.md", "# Part\n\n```turnpike " + text + "\n```\nEnd\n");
     const std::string made = markdown(facts, "/part");

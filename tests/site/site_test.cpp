@@ -1,5 +1,5 @@
-// The files of the pages: those of an overlay take the place of ours, assets are named with their
-// versions, and a site with a mistake is refused as a whole.
+// The files of the pages: files of an overlay replace ours, asset names have a version, and a site
+// with a mistake is refused as a whole.
 #include "site/site.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What layouts show: every value escaped by where it stands, and nothing else than markup as it is.
+// Layouts: every value is escaped for its place, and only markup is inserted unchanged.
 #include "site/templates.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The documents of the board: their members, their sums, and what they say once they are stale.
+// The documents of the board: their members, their sums, and their contents once they are stale.
 #include "status/board.h"
 
 #include <cmath>
@@ -171,7 +171,7 @@ void expect_sums_hold(const Board& board, const StatusStory& story) {
   }
 }
 
-// Every status of a document, by its place.
+// Collects every status in a document by its path.
 void collect(const json& value, const std::string& place, std::map<std::string, json>& found) {
   if (!value.is_structured()) return;
   for (const auto& [name, member] : value.items()) {
@@ -307,7 +307,7 @@ TEST(BoardTest, ItHoldsUntilTheEarliestLookThatCountsIsThreeIntervalsOld) {
   EXPECT_LE(board->gateway().valid_until_ms, board->provider("quiet")->valid_until_ms);
 }
 
-// One whose looks stopped is unknown by itself; it does not take the others with it.
+// A target whose looks have stopped is unknown, but must not make others unknown.
 TEST(BoardTest, ATargetThatIsMissingAlreadyEndsNothingElse) {
   StatusStory story(program());
   const std::string silent = "operation:" + route_at(*story.program, "/now").id + ":GET";

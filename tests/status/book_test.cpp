@@ -1,4 +1,4 @@
-// The fold: levels, evidence, segments, and rounds that are no evidence.
+// The fold of rounds into a book: levels, evidence, segments, and rounds that are not evidence.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>

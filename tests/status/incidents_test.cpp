@@ -1,4 +1,4 @@
-// The life of an incident: every edge of the table, and what causes share an incident.
+// The life of an incident: every edge of the table, and which causes share an incident.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -102,7 +102,7 @@ TEST_F(StatusIncidents, PassingAndRecovered) {
   EXPECT_EQ(only().recovering_at_ms, stream_.now_ms);
   pass(3);
   EXPECT_EQ(only().state, IncidentState::recovering);
-  pass(1);  // the fifth, the first included
+  pass(1);  // the fifth pass, counting the first
   EXPECT_EQ(stream_.edges(), "first_failure opened passing recovered");
   EXPECT_EQ(only().state, IncidentState::resolved);
   EXPECT_EQ(only().resolution, Resolution::recovered);
@@ -142,11 +142,11 @@ TEST_F(StatusIncidents, ThreeOpeningsInMoreThanHalfAnHourNeedFive) {
   pass(1);
   EXPECT_EQ(only().state, IncidentState::recovering);
   stream_.rounds(4);
-  // The third opening was 4 minutes after the first, so it flaps.
+  // The third opening came 4 minutes after the first, so the incident flaps.
   EXPECT_EQ(only().state, IncidentState::recovering);
   stream_.rounds(10);
   EXPECT_EQ(only().state, IncidentState::resolved);
-  // Much later, two further openings are not three.
+  // Much later, another failure does not count as flapping, since the earlier openings are too old.
   stream_.rounds(30);
   fail(o1, 2);
   pass(5);
@@ -177,7 +177,7 @@ TEST_F(StatusIncidents, EvidenceLost) {
   EXPECT_EQ(stream_.edges(), "first_failure opened evidence_missing evidence_lost");
   EXPECT_EQ(only().resolution, Resolution::evidence_lost);
   EXPECT_EQ(stream_.level(o1), Level::unknown);
-  // Nothing of it is left when it comes back.
+  // The incident leaves no trace when the evidence returns.
   stream_.silent.clear();
   stream_.failing.clear();
   stream_.rounds(1);
@@ -263,7 +263,7 @@ TEST_F(StatusIncidents, TheGatewaysOwnFaultsAreItsIncident) {
   stream_.rounds(1);
   EXPECT_EQ(stream_.edges(), "first_failure opened");
   EXPECT_EQ(only().scope, "gateway");
-  stream_.traffic.clear();  // thin: it holds
+  stream_.traffic.clear();  // too few calls to judge: it counts as a pass
   stream_.rounds(5);
   EXPECT_EQ(stream_.edges(), "first_failure opened passing recovered");
 }
@@ -289,7 +289,8 @@ TEST_F(StatusIncidents, AWindowBelowItsShareOpensWithoutARowOfFailures) {
   EXPECT_EQ(stream_.level(o1), Level::operational);
 }
 
-// Two failures among too few looks to judge, and then enough of them: no look fails when it opens.
+// Two failures in a window that is too short to judge, then more looks: the incident opens at a
+// look that passes.
 TEST_F(StatusIncidents, AWindowThatIsJudgedOpensWhileItsLooksPass) {
   fail(o1, 1);
   pass(2);
@@ -297,7 +298,7 @@ TEST_F(StatusIncidents, AWindowThatIsJudgedOpensWhileItsLooksPass) {
   pass(5);
   EXPECT_EQ(stream_.edges(),
             "first_failure not_confirmed first_failure not_confirmed");
-  pass(1);  // the twentieth look: 90 % of them passed
+  pass(1);  // the twentieth look; 90 % have passed
   EXPECT_EQ(stream_.edges(), "first_failure not_confirmed first_failure not_confirmed "
                              "first_failure opened passing recovered");
   EXPECT_EQ(stream_.level(o1), Level::operational);
@@ -331,7 +332,7 @@ TEST_F(StatusIncidents, AreForgottenADayAfterTheirEnd) {
   EXPECT_THAT(stream_.book.incidents(), IsEmpty());
 }
 
-// Each row of the table alone, with the facts that it needs and no other.
+// Each row of the table alone, with exactly the facts that it needs.
 TEST(StatusIncidentTable, EveryEdgeCanBeFollowedAndHasAName) {
   std::set<std::string> names;
   for (const IncidentRule& rule : incident_rules()) {

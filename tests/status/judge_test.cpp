@@ -1,4 +1,4 @@
-// What a look makes of a reply: one case for each reason, and what hostile replies come to.
+// The judgement of a reply by a look: one case for each reason, and hostile replies.
 #include "status/judge.h"
 
 #include <string>
@@ -72,7 +72,7 @@ TEST(Judge, AStatusThatIsNoSuccessTellsWhy) {
        {std::pair{401, Reason::credential}, {402, Reason::credential}, {403, Reason::credential},
         {429, Reason::rate_limited}, {404, Reason::status}, {301, Reason::status},
         {500, Reason::status}, {201, Reason::status}}) {
-    // The sink ends such a reply, and the guard calls that cancelled.
+    // The sink ends such a reply, which the guard reports as cancelled.
     const Look look = judged(reply_with("", status), {}, failing(FailureKind::cancelled));
     EXPECT_THAT(look, fails(reason)) << status;
     EXPECT_EQ(look.status, static_cast<std::uint32_t>(status));
@@ -163,10 +163,10 @@ TEST(Judge, ABodyThatIsNoJsonIsNoMatchForKinds) {
   for (const char* body : {"", "{", R"({"a":null}x)", R"({"a":null)", "nul", "<html>"}) {
     EXPECT_EQ(judged(reply_with(body), expect).difference, "the reply is no JSON") << body;
   }
-  // A text with a NUL is not its beginning.
+  // A NUL does not end the text.
   EXPECT_EQ(judged(reply_with(std::string("{\"a\":null}\0", 11)), expect).difference,
             "the reply is no JSON");
-  // Nesting costs no stack.
+  // Nesting uses no stack.
   const std::string deep(200'000, '[');
   EXPECT_EQ(judged(reply_with(deep), expect).difference, "the reply is no JSON");
   EXPECT_EQ(judged(reply_with(deep + std::string(200'000, ']')), expect).difference,
@@ -176,7 +176,7 @@ TEST(Judge, ABodyThatIsNoJsonIsNoMatchForKinds) {
 TEST(Judge, ADifferenceIsBounded) {
   const Expectation expect = expecting({{"/" + std::string(250, 'x'), JsonKind::null}});
   EXPECT_THAT(judged(reply_with("{}"), expect).difference, SizeIs(difference_bytes_max));
-  // It is not cut within a character.
+  // The text is not cut within a character.
   const std::string text = std::string(196, 'x') + "\xC3\xA4\xC3\xA4\xC3\xA4";
   EXPECT_EQ(bounded_difference(text), std::string(196, 'x') + "...");
 }

@@ -1,5 +1,5 @@
-// What was published against the evidence: a document that is right, and each of its figures
-// changed in turn.
+// A published document compared with the evidence: a correct one, and one with each figure changed
+// in turn.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -123,7 +123,7 @@ class StatusPublished : public testing::Test {
     stream_.failing = {"upstream:b", "operation:b1:POST"};
     stream_.rounds(3);
   }
-  // What the verifier of the whole evidence says to this document.
+  // What the verifier of all evidence reports about this document.
   [[nodiscard]] std::string fault(const json& document) const {
     Verifier verifier({crypto::ed25519_public_key(stream_.seed)});
     EXPECT_TRUE(verifier.expect(document.dump()));
@@ -208,7 +208,7 @@ TEST_F(StatusPublished, AnIncidentThatDoesNotExistIsNamed) {
   made_up["incident_id"] = "inc_0000000000000000";
   document["incidents"].push_back(made_up);
   EXPECT_THAT(fault(document), HasSubstr("the evidence has no such incident"));
-  document["incidents"][1]["source"] = "operator";  // people may say what they want
+  document["incidents"][1]["source"] = "operator";  // operators may say anything
   EXPECT_EQ(fault(document), "");
 }
 

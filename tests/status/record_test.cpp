@@ -1,4 +1,4 @@
-// The text of records and rounds: one for each value, and nothing else is taken.
+// The text of records and rounds: each value has one text, and no other text is accepted.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -147,7 +147,7 @@ TEST(StatusRounds, OfAnotherFormAreRefused) {
   }
 }
 
-// The formula of docs/status.md, by hand.
+// The formula of docs/status.md, computed by hand.
 TEST(StatusRounds, TheHeadIsTheHashOfTheHashes) {
   const std::string lines = "{}\n";
   const std::string body = "\xca\x3d\x16\x3b\xab\x05\x53\x81\x82\x72\x26\x14\x05\x68\xf3\xbe"

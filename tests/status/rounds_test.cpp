@@ -1,5 +1,5 @@
-// Rounds that are no evidence, gaps between rounds, looks that come late or early, manual and
-// unreviewed operations.
+// Rounds that are not evidence, gaps between rounds, late and early looks, manual and unreviewed
+// operations.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ void expect_unknown(const Stream& stream) {
 class StatusIncoherent : public testing::Test {
  protected:
   StatusIncoherent() { stream_.rounds(30); }
-  // The round is no evidence, and the one behind it is again.
+  // Expects that the round is not evidence and that the next one is.
   void expect_doubt(RoundHead head, std::vector<Record> records) {
     stream_.close(std::move(head), std::move(records));
     expect_unknown(stream_);
@@ -114,7 +114,7 @@ TEST_F(StatusIncoherent, ItsTimeIsExpectedAndUnknownLater) {
 }
 
 TEST_F(StatusIncoherent, AfterTheClockWentBackLooksCountAgain) {
-  stream_.now_ms += 3 * minute_ms;  // it was ahead for a round
+  stream_.now_ms += 3 * minute_ms;  // the clock was ahead for one round
   stream_.round();
   stream_.now_ms -= 3 * minute_ms;
   stream_.round();
@@ -183,7 +183,7 @@ TEST(StatusGaps, AreBoundedHoweverLongTheyAre) {
 
 // ---- late and early -----------------------------------------------------------------------------
 
-// A set of one upstream and one round in which its look was due.
+// A set with one upstream, and one round in which its look was due.
 class StatusLate : public testing::Test {
  protected:
   std::vector<Record> take_looks() { return stream_.looks(); }

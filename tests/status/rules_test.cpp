@@ -1,4 +1,4 @@
-// The numbers of the rules: at each limit and one past it, and what they mean over a month.
+// The numbers of the rules: at each limit and one past it, and their effect over a month.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -167,9 +167,9 @@ TEST(StatusRules, TheDocumentIsCanonicalAndSaysWhatCannotBeRecomputed) {
   EXPECT_EQ(rules_hash().size(), 71u);
 }
 
-// ---- what the window costs and gives ------------------------------------------------------------
+// ---- the effect of the window's length ----------------------------------------------------------
 
-// The rule with any window, so that ours can be compared with others.
+// The rule with any window, to compare ours with others.
 class AnyRule {
  public:
   AnyRule(std::size_t window, std::size_t judged_from)
@@ -188,7 +188,7 @@ class AnyRule {
 
  private:
   const std::size_t window_;
-  const std::size_t judged_from_;  // 0: failures in a row alone
+  const std::size_t judged_from_;  // 0: only failures in a row count
   std::deque<bool> looks_;
   std::size_t failed_ = 0;
   std::size_t row_ = 0;
@@ -200,7 +200,7 @@ struct Choice {
   std::size_t judged_from;
 };
 
-// Times that a target that is well turns degraded in 30 days of a look a minute.
+// The number of times per 30 days that a healthy target turns degraded, with one look a minute.
 double false_alarms(const Choice& choice, double failing, int months) {
   std::mt19937_64 chance(20'261'124);
   std::bernoulli_distribution fails(failing);
@@ -218,7 +218,7 @@ double false_alarms(const Choice& choice, double failing, int months) {
   return static_cast<double>(alarms) / months;
 }
 
-// Looks until it is seen, on average, of a target that was well for long.
+// The average number of looks until a failure is detected, for a target that was healthy for long.
 double looks_until_seen(std::size_t window, double failing) {
   std::mt19937_64 chance(7);
   std::bernoulli_distribution fails(failing);
@@ -252,7 +252,7 @@ TEST(StatusSimulation, FalseAlarmsInThirtyDays) {
     for (std::size_t column = 0; column < 5; ++column) {
       const double alarms = false_alarms(choices[column], failing[row], 24);
       std::printf("%17.1f", alarms);
-      // The figures that we compare with are of few months: of rare alarms they are a few off.
+      // The expected figures come from few months, so rare alarms deviate more.
       EXPECT_NEAR(alarms, expected[row][column], 0.12 * expected[row][column] + 1.2)
           << choices[column].name << " at " << failing[row];
     }

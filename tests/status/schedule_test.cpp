@@ -1,4 +1,4 @@
-// The schedule of looks on a clock that the test moves: the grid, the budget of a day, extra looks.
+// The schedule of looks, with a clock that the test moves: the grid, the daily budget, extra looks.
 #include "status/schedule.h"
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ Target contract_target(std::string operation, std::string upstream, std::int64_t
   return target;
 }
 
-// A leader whose looks take `look_ms` and fail where `fails` says so.
+// A leader whose looks take `look_ms_` and fail where `fails_` says so.
 class ScheduleTest : public testing::Test {
  protected:
   struct Made {
@@ -87,7 +87,7 @@ class ScheduleTest : public testing::Test {
   std::int64_t look_ms_ = 50;
   std::function<bool(const std::string&, std::int64_t)> fails_ =
       [](const std::string&, std::int64_t) { return false; };
-  std::map<std::string, std::int64_t> running_;  // until when
+  std::map<std::string, std::int64_t> running_;  // the end of each running look
   std::map<std::string, std::vector<Made>> made_;
   std::size_t most_at_once_ = 0;
 };
@@ -107,10 +107,10 @@ TEST_F(ScheduleTest, LooksAreDueOnTheGridAndBeginALittleLater) {
       delays.insert(delay_ms);
     }
   }
-  EXPECT_GT(delays.size(), 20u);  // by chance, not always the same
+  EXPECT_GT(delays.size(), 20u);  // random, not always the same
 }
 
-// 14: the budget of a UTC day holds, whatever fails.
+// 14: the budget of a UTC day is kept, whatever fails.
 TEST_F(ScheduleTest, TheBudgetOfADayHoldsAndIsKeptForRegularLooks) {
   fails_ = [](const std::string&, std::int64_t at_ms) {
     return at_ms / (7 * a_minute_ms) % 2 == 0;
@@ -118,10 +118,11 @@ TEST_F(ScheduleTest, TheBudgetOfADayHoldsAndIsKeptForRegularLooks) {
   install({upstream_target("exact", a_minute_ms, 1'440), upstream_target("tight", a_minute_ms, 100),
            upstream_target("ample", a_minute_ms, 2'000)});
   run_until(a_midnight_ms + a_day_ms);
-  // Nothing is left for extra looks beside the regular ones. The last may begin after midnight.
+  // The regular looks use up the budget, so there are no extra looks. The last may begin after
+  // midnight.
   EXPECT_GE(executed("upstream:exact"), 1'439u);
   EXPECT_LE(made_["upstream:exact"].size(), 1'440u);
-  // What is due after the last one is told as skipped.
+  // Looks that are due after the budget is used up are reported as skipped.
   EXPECT_EQ(executed("upstream:tight"), 100u);
   EXPECT_GE(made_["upstream:tight"].size(), 1'439u);
   EXPECT_GT(executed("upstream:ample"), 1'440u);
@@ -162,7 +163,7 @@ TEST_F(ScheduleTest, TwoExtraLooksFollowAFirstFailureAtAQuarterOfTheInterval) {
     }
     if (!is_on_grid(one.due.target, one.due.due_at_ms)) extras.push_back(one.begun_at_ms);
   }
-  ASSERT_EQ(extras.size(), 2u);  // of the whole outage, not of each failure in it
+  ASSERT_EQ(extras.size(), 2u);  // two for the whole outage, not for each failure
   EXPECT_NEAR(static_cast<double>(extras[0] - first_failure_ms), a_minute_ms, 2 * tick_ms);
   EXPECT_NEAR(static_cast<double>(extras[1] - first_failure_ms), 2 * a_minute_ms, 2 * tick_ms);
 }
@@ -190,7 +191,7 @@ TEST_F(ScheduleTest, WhatWasMissedIsNotMadeUpFor) {
   install({upstream_target("a", a_minute_ms, 0)});
   run_until(a_midnight_ms + 10 * a_minute_ms);
   const std::size_t before = executed("upstream:a");
-  now_ms_ += an_hour_ms;  // the machine slept
+  now_ms_ += an_hour_ms;  // as if the machine had slept
   run_until(now_ms_ + a_minute_ms + a_minute_ms / 4);
   EXPECT_GE(executed("upstream:a"), before + 1);
   EXPECT_LE(executed("upstream:a"), before + 2);

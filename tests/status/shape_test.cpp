@@ -1,4 +1,4 @@
-// Learned shapes: what is expected after a while, what alarms, and what never does.
+// Learned shapes: what is expected after a while, which changes alarm, and which never do.
 #include "status/shape.h"
 
 #include <string>
@@ -18,13 +18,13 @@ constexpr std::int64_t one_minute_ms = 60'000;
 
 class ShapeTest : public ::testing::Test {
  protected:
-  // The difference that this look tells; the next one is `step_ms` later.
+  // Returns the difference that this look finds. The next look is `step_ms` later.
   std::string look(const std::string& body, std::int64_t step_ms = 5 * one_minute_ms) {
     std::string difference = shape_.look(body, now_ms_);
     now_ms_ += step_ms;
     return difference;
   }
-  // As many looks as it takes, none of which alarms.
+  // Makes the looks that learning needs; none of them may alarm.
   void learn(const std::string& body, std::uint32_t looks = Shape::looks_to_learn) {
     for (std::uint32_t at = 0; at < looks; ++at) ASSERT_EQ(look(body), "");
   }
@@ -104,7 +104,7 @@ TEST_F(ShapeTest, ANewMemberAlarmsNobodyAndIsOptional) {
   EXPECT_EQ(look(R"({"id":"a","extra":"x"})"), "/extra was number, is string");
 }
 
-// Names that are data would be values in a public text.
+// Names that are data would publish values.
 TEST_F(ShapeTest, NamesThatAreNoWordsAreNeverTold) {
   learn(R"({"users":{"bob@example.org":{"age":3},"0xab12":{"age":4},"id-20251121":{"age":5}}})");
   EXPECT_THAT(shape_.canonical(), Not(HasSubstr("bob")));
@@ -139,7 +139,7 @@ TEST_F(ShapeTest, KeepsWithinItsBounds) {
     ASSERT_EQ(wide.look(body + "}", now_ms_ + at * 5 * one_minute_ms), "");
   }
   EXPECT_EQ(wide.learned(now_ms_ + 100 * one_minute_ms), Shape::pointers_max);
-  // In a reply that is too wide itself, what is not seen may be there.
+  // In a reply that is itself too wide, a pointer that was not read may still be present.
   EXPECT_EQ(wide.look(R"({"zz":)" + body + "},\"oa\":{}}", now_ms_ + 100 * one_minute_ms), "");
   EXPECT_EQ(wide.look(R"({"oa":{}})", now_ms_ + 100 * one_minute_ms),
             "/oa/ia was number, is missing, and 31 more");

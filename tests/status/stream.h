@@ -1,5 +1,5 @@
-// Stream: evidence on a virtual clock. It makes the looks that are due, by what the test says that
-// they see, closes rounds and keeps everything, so that it can be read again.
+// Stream: evidence on a virtual clock. It makes the looks that are due with the results that the
+// test sets, closes rounds, and keeps everything so that it can be read again. One Thread.
 #pragma once
 
 #include <algorithm>
@@ -59,7 +59,7 @@ inline Target operation(const std::string& name, const std::string& provider,
   return target;
 }
 
-// By name alone: "traffic:gateway", "traffic:provider:p", "pricing:op", "lane:x402".
+// Targets with only a name: "traffic:gateway", "traffic:provider:p", "pricing:op", "lane:x402".
 inline Target plain(const std::string& name, TargetKind kind, const std::string& provider = "",
                     const std::string& operation_name = "") {
   Target target;
@@ -79,7 +79,7 @@ inline TargetSet set_of(std::vector<Target> targets) {
   return set;
 }
 
-// Two providers, one of them with two operations, and what is around them.
+// A dozen targets: two providers, three operations, and the targets of their surroundings.
 inline TargetSet dozen() {
   return set_of({sentinel("healthz"), sentinel("mcp_ping"), upstream("a", "alpha"),
                  upstream("b", "beta"), operation("a1:GET", "alpha", "a"),
@@ -114,7 +114,7 @@ inline Traffic traffic_of(std::uint32_t provider_fault, std::uint32_t gateway_fa
 
 class Stream {
  public:
-  // What a look sees; nothing: it is not made.
+  // The result of a look; nothing if it is not made.
   using Looker = std::function<std::optional<LookResult>(const Target&, const std::string& node,
                                                          std::int64_t due_at_ms)>;
 
@@ -128,23 +128,23 @@ class Stream {
   std::uint64_t epoch = 1;
   std::int64_t now_ms = test_begin_ms;
   crypto::Ed25519Seed seed{};
-  // Names of targets whose looks fail, and those that are not made.
+  // The names of targets whose looks fail, and of targets whose looks are not made.
   std::set<std::string> failing;
   std::set<std::string> silent;
-  std::map<std::string, Traffic> traffic;  // by target; none: thin
+  std::map<std::string, Traffic> traffic;  // by target; absent: too few calls
   std::map<std::string, Reason> reasons;
   std::map<std::string, std::string> differences;
-  Looker looker;  // asked first
-  bool signs = false;  // keeps `stored`
+  Looker looker;  // asked before the sets above
+  bool signs = false;  // true: fills `stored`
 
   Book book;
   std::vector<StoredRound> stored;
-  std::vector<std::string> sets;  // canonical, of each stored round
+  std::vector<std::string> sets;  // canonical, for each stored round
   Changes changes;                // of the newest round
   std::vector<IncidentEvent> events;
   std::map<std::tuple<std::string, std::int64_t, std::int64_t>, Segment> segments;
 
-  // The looks that are due in [now_ms, now_ms + length_ms).
+  // Makes the looks that are due in [now_ms, now_ms + length_ms).
   std::vector<Record> looks(std::int64_t length_ms = minute_ms) {
     std::vector<Record> records;
     for (const Target& target : set.targets) {
@@ -213,7 +213,7 @@ class Stream {
     return head;
   }
 
-  // Numbers the records, applies them and goes on behind the round.
+  // Numbers the records, applies them, and moves the clock to the end of the round.
   void close(RoundHead head, std::vector<Record> records) {
     std::string lines;
     std::uint64_t sequence = book.records();
@@ -258,7 +258,7 @@ class Stream {
     return figures == nullptr ? Level::unknown : figures->level;
   }
 
-  // The names of the edges so far, those of one scope or all: "first_failure opened".
+  // The names of the edges so far, of one scope or of all, as "first_failure opened".
   [[nodiscard]] std::string edges(std::string_view scope = {}) const {
     std::string text;
     for (const IncidentEvent& event : events) {

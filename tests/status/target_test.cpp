@@ -1,4 +1,4 @@
-// Targets follow from the program: which there are, when their looks are due, and their text.
+// Targets are derived from the program: which exist, when their looks are due, and their text.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ std::shared_ptr<const registry::Program> program() {
   return *std::move(compiled);
 }
 
-// What the registry says of an operation, without its language.
+// Sets the monitoring that the registry would declare for an operation.
 void monitor(const registry::Program& installed, std::size_t index, MonitoringClass kind) {
   registry::Monitoring monitoring;
   monitoring.kind = kind;

@@ -1,4 +1,4 @@
-// What is counted of calls, and what of it is told.
+// What is counted of calls, and what of that is published.
 #include "status/traffic.h"
 
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ TEST(Published, IsThinBelowAHundredCallsOrThreeAccounts) {
   EXPECT_FALSE(published(sum_of(100, 0, 0), ratio).is_thin);
   EXPECT_TRUE(published(sum_of(1'000, 0, 0, traffic_accounts_min - 1), ratio).is_thin);
   EXPECT_TRUE(published(sum_of(1'000, 0, 0), TrafficPublishing::none).is_thin);
-  EXPECT_EQ(published(sum_of(99, 0, 0), ratio), Traffic());  // a thin one tells nothing
+  EXPECT_EQ(published(sum_of(99, 0, 0), ratio), Traffic());  // thin traffic publishes nothing
 }
 
 TEST(Published, PartsAddUpAndAreWholeOnlyWhenNoneFailed) {
@@ -85,7 +85,7 @@ TEST(TrafficCells, TellsWhatWasCountedSinceTheLastTime) {
   cells.collect(sums);
   EXPECT_EQ(sums["route-a:GET"].counts.good, 1u);
   EXPECT_EQ(sums["route-a:GET"].accounts,
-            std::vector<std::uint64_t>{account_hash("acct_9")});  // of this time alone
+            std::vector<std::uint64_t>{account_hash("acct_9")});  // of this period only
 }
 
 TEST(TrafficCells, CountsOnEveryLoopWhileItIsCollected) {

@@ -1,4 +1,4 @@
-// Verifying evidence: a recorded week, and every way in which it can be changed afterwards.
+// Verification of evidence: a recorded week, and every kind of later change.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ crypto::Ed25519PublicKey key_of(const Stream& stream) {
   return crypto::ed25519_public_key(stream.seed);
 }
 
-// What the verifier says; empty: it all fits.
+// The problem that the verifier reports, or "".
 std::string fault_in(const std::vector<std::string>& lines, const crypto::Ed25519PublicKey& key,
                      Verified* verified = nullptr, std::string_view published = {}) {
   Verifier verifier({key});
@@ -46,7 +46,7 @@ std::string fault_in(const std::vector<std::string>& lines, const crypto::Ed2551
   return verifier.problem();
 }
 
-// Outages of every kind, now and then, on two nodes.
+// Evidence with occasional outages of every kind, on two nodes.
 Stream recorded(int rounds) {
   Stream stream(dozen());
   stream.signs = true;
@@ -123,7 +123,7 @@ TEST(StatusVerify, SumsHoldInEverySegment) {
     unknown += segment.unknown;
   }
   EXPECT_GT(unknown, 0u);
-  // Days hold what their hours hold, and those what their five minutes hold.
+  // A day contains what its hours contain, and an hour what its five-minute segments contain.
   for (const std::size_t length : {1u, 2u}) {
     std::map<std::pair<std::string, std::int64_t>, std::uint64_t> sums;
     const std::int64_t span_ms = Segment::lengths_ms[length];
@@ -150,20 +150,20 @@ TEST(StatusVerify, BeginsAtAKeptBook) {
   EXPECT_EQ(verified.first_round, 51u);
   EXPECT_EQ(verified.states, 30u);
 
-  // A book that was painted: the next round signed another state.
+  // The book was falsified: the next round signed another state.
   std::string painted = middle.canonical();
   painted.replace(painted.find("\"passes\":"), 10, "\"passes\":9");
   std::string changed;
   append_book(changed, 50, painted);
   EXPECT_NE(fault_in(lines_of(changed + stream.evidence(50)), key_of(stream)), "");
-  // A book that nothing follows proves nothing.
+  // A book that no round follows proves nothing.
   std::string alone;
   append_book(alone, 50, middle.canonical());
   EXPECT_EQ(fault_in(lines_of(alone), key_of(stream)),
             "the book in line 1 is followed by no round that proves it");
 }
 
-// As it is served page by page: each begins with its set, and with a book where one was kept.
+// As served in pages: each begins with its target set, and with a book if one was kept.
 TEST(StatusVerify, PagesMayRepeatSetsAndBooks) {
   Stream stream = recorded(20);
   std::string text = stream.evidence();
@@ -197,7 +197,7 @@ class StatusTampering : public testing::Test {
  protected:
   StatusTampering() : stream_(recorded(60)), lines_(lines_of(stream_.evidence())) {}
 
-  // The index of the line of a round; its records are behind it.
+  // The index of a round's line; its records follow.
   [[nodiscard]] std::size_t line_of_round(std::size_t round) const {
     std::size_t line = 1;
     for (std::size_t at = 1; at < round; ++at) line += 1 + stream_.stored[at - 1].round.head.count;
@@ -277,7 +277,7 @@ TEST_F(StatusTampering, AnotherKeyIsNamed) {
   EXPECT_EQ(fault_in(lines_, key),
             "round 1 in line 2 was signed by the key " + key_id(key_of(stream_)) +
                 ", which is none of those given");
-  // Another key under the same name.
+  // Another key under the same key id.
   Stream forged = recorded(3);
   RoundHead head = forged.stored[1].round.head;
   const SignedRound round = sign(head, other);

@@ -75,7 +75,7 @@ TEST_P(MigrationTest, BehindIsRefused) {
 TEST_P(MigrationTest, PreviousReleaseRunsOnAnExpandedSchemaButNotOnAContractedOne) {
   apply({first});
   apply({first, expand});
-  EXPECT_EQ(check({first}), "");  // the old build, while nodes are replaced
+  EXPECT_EQ(check({first}), "");  // the old build, during the update
   EXPECT_EQ(check({first, expand}), "");
   apply({first, expand, contract});
   EXPECT_EQ(check({first, expand}), "");
@@ -130,7 +130,7 @@ TEST_P(MigrationTest, ShippedMigrationsAreNumberedWithoutGapsOnBothEngines) {
     EXPECT_EQ(shipped[at].version, at + 1);
     EXPECT_GE(shipped[at].min_reader, 1u);
     EXPECT_LE(shipped[at].min_reader, shipped[at].version);
-    // What changes on one engine alone has its number on both.
+    // A change on one engine has its number on both.
     EXPECT_FALSE(statements_of(shipped[at].sql).empty() && statements_of(others[at].sql).empty());
   }
 }

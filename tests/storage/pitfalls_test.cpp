@@ -1,4 +1,4 @@
-// The faults of Poco::Data that concern this folder, each shown to be handled.
+// The faults of Poco::Data that concern storage/. Each test shows that one is handled.
 #include <gtest/gtest.h>
 #include <malloc.h>
 
@@ -47,7 +47,7 @@ class Pitfall : public testing::TestWithParam<Engine> {
     return database_->with(
         [](Connection& connection) { return connection.run(count_rows).number(0, 0); });
   }
-  // With little patience of its own.
+  // Settings with short timeouts.
   Settings hurried() const {
     Settings hurried = settings_;
     hurried.session_wait_ms = 200;
@@ -65,7 +65,7 @@ class Pitfall : public testing::TestWithParam<Engine> {
 INSTANTIATE_TEST_SUITE_P(Engines, Pitfall, testing::ValuesIn(support::engines),
                          [](const auto& each) { return support::name_of(each.param); });
 
-// What a Query checks when it is compiled.
+// The checks of a Query at compile time.
 static_assert(has_ordered_parameters("SELECT 1"));
 static_assert(has_ordered_parameters("UPDATE t SET a = $1, b = $2 WHERE a > $1 AND c = $3"));
 static_assert(has_ordered_parameters("VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11)"));
@@ -93,7 +93,7 @@ TEST_P(Pitfall, FailedTransactionRefusesToCommit) {
     EXPECT_THROW(transaction->commit(), StoreError);
   }
   EXPECT_EQ(rows(), 0);
-  const auto next = begin(*connection);  // the session carries nothing over
+  const auto next = begin(*connection);  // the session is clean
   next->run(insert_row, {std::int64_t{2}, "b"});
   next->commit();
   EXPECT_EQ(rows(), 1);
@@ -105,7 +105,7 @@ TEST_P(Pitfall, TransactionThatIsLeftIsRolledBack) {
     transaction->run(insert_row, {std::int64_t{1}, "a"});
   });
   EXPECT_EQ(rows(), 0);
-  for (int turn = 0; turn < 4; ++turn) {  // whichever session it was, nobody gets it half done
+  for (int turn = 0; turn < 4; ++turn) {  // no session is in the middle of a transaction
     database_->write([&](Transaction& transaction) {
       return transaction.run(insert_row, {std::int64_t{turn}, "x"}).size();
     });
@@ -185,12 +185,12 @@ TEST_P(SqlitePitfall, RelaxedSessionsDoNotWaitForTheDisk) {
   EXPECT_EQ(connection->query_once("PRAGMA synchronous", "i").number(0, 0), 1);  // NORMAL
 }
 
-// A deferred transaction that read first would fail at once here.
+// A deferred transaction that reads first would fail here at once.
 TEST_P(SqlitePitfall, WriteTransactionThatReadsFirstMeetsNoUpgradeFailure) {
   std::atomic<int> failures = 0;
   const auto add = [&](std::int64_t from) {
     const auto connection = database_->connect();
-    std::mutex not_shared;  // as another process, which does not queue at our writer lock
+    std::mutex not_shared;  // like another process, without our writer lock
     for (std::int64_t turn = 0; turn < 100; ++turn) {
       try {
         Transaction transaction(*connection, Transaction::Kind::write, not_shared);
@@ -350,7 +350,7 @@ TEST_P(PostgresPitfall, WhatIsNoWholeNumberIsRefused) {
   EXPECT_THROW(database_->connect()->run(half), StoreError);
 }
 
-// A session keeps the plan that it made when the tables were small.
+// A session keeps a plan that it made while the tables were small.
 TEST_P(PostgresPitfall, SettlingReadsNoStreamButItsOwn) {
   const support::TestStore store(GetParam());
   Database database(store.settings());
@@ -367,12 +367,12 @@ TEST_P(PostgresPitfall, SettlingReadsNoStreamButItsOwn) {
                          ") AS i");
   };
   add_streams(1, 1);
-  connection->run_once("ANALYZE settle_stream");  // as the server does by itself in time
+  connection->run_once("ANALYZE settle_stream");  // as the server's autovacuum does in time
   std::int64_t batch = 0;
   while (batch < 6) connection->run(settle, {++batch});
   add_streams(2, 500);
   Transaction transaction(*connection, Transaction::Kind::write, database.writer());
-  // The server may still count reads of the session's transactions before, for up to a second.
+  // For up to a second, the server may still count reads of the session's earlier transactions.
   const std::int64_t read_before = transaction.run(streams_read).number(0, 0);
   transaction.run(settle, {++batch});
   EXPECT_LE(transaction.run(streams_read).number(0, 0) - read_before, 2);
@@ -405,7 +405,7 @@ class PostgresRestart : public testing::Test {
     server_->stop();
     server_->start();
   }
-  // All sessions at once, each used; by the processes that serve them.
+  // Uses all sessions at once and returns their server processes.
   std::set<std::int64_t> use_all(std::size_t sessions = 4) {
     return database_->with([&](Connection& connection) {
       auto processes = sessions == 1 ? std::set<std::int64_t>() : use_all(sessions - 1);
@@ -524,7 +524,7 @@ TEST_P(PostgresPitfall, UrlsAreReadAndBlanksRefused) {
   EXPECT_THROW((void)connection_target(settings), StoreError);
 }
 
-// The batch row of a settlement still under way holds the prober back until it has ended.
+// The batch row of a running settlement makes the prober wait until the settlement has ended.
 TEST_P(PostgresPitfall, ProberWaitsForTheTransactionItAsksAbout) {
   for (const bool commits : {true, false}) {
     const support::TestStore store(Engine::postgres);

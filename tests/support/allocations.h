@@ -1,5 +1,5 @@
-// Counts every allocation of the program by replacing operator new; in a translation unit of its
-// own, since GCC 12 warns of the pair where both are inlined. Counts on any Thread.
+// Counts every allocation of the program by replacing operator new. It has its own translation unit
+// because GCC 12 warns about the new/delete pair where both are inlined. Counts on any Thread.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// DeafSocket: a loopback port where nobody listens, and which nobody else gets meanwhile.
-// Owned by a test; any Thread.
+// DeafSocket: reserves a loopback port on which nothing listens, so connections are refused and no
+// other process gets the port. Owned by a test; any Thread.
 #pragma once
 
 #include <arpa/inet.h>

@@ -11,13 +11,14 @@ HeldAnswers::HeldAnswers(const storage::Settings& settings)
     : database_(settings), outside_(database_.connect()) {
   outside_->run_once("CREATE TABLE IF NOT EXISTS probe (n BIGINT)");
   name_standby("nobody");
-  // The server takes the name up at a time of its own: commits until one waits, and ends that.
+  // The server applies the new name some time later: commit until a commit waits, then end that
+  // session.
   std::thread probe([this] {
     const auto session = database_.connect();
     try {
       while (true) session->run_once("INSERT INTO probe VALUES (1)");
     } catch (const storage::StoreError&) {
-      // It was seen to wait, and ended.
+      // end_waiting() ended the session while its commit waited.
     }
   });
   wait_for_commit();

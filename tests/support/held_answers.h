@@ -1,7 +1,8 @@
-// HeldAnswers: while it lives, commits on shared_postgres() are durable, and their answers wait
-// for a standby that is not there. So a test can end a session between the two.
+// HeldAnswers: while one exists, commits on shared_postgres() become durable but their answers wait
+// for a standby that does not exist. This lets a test end a session between the two.
 //
-// Owned by a test, one at a time. Thread: any, one after another; commits may wait on others.
+// Owned by a test, one at a time. Any Thread, one call at a time; other Threads may meanwhile wait
+// for their commits.
 #pragma once
 
 #include <memory>
@@ -13,13 +14,13 @@ namespace turnpike::support {
 
 class HeldAnswers {
  public:
-  // Returns when commits do wait. The schema of the settings gets a table `probe`.
+  // Returns once commits actually wait. Creates a table `probe` in the schema of the settings.
   explicit HeldAnswers(const storage::Settings& settings);
   ~HeldAnswers();
   HeldAnswers(const HeldAnswers&) = delete;
   HeldAnswers& operator=(const HeldAnswers&) = delete;
 
-  void wait_for_commit();  // until one waits
+  void wait_for_commit();  // returns when a commit waits
   void end_waiting();      // ends the sessions whose commits wait
   void end_others();       // ends every session but its own
 

@@ -27,7 +27,7 @@ std::string number(const EVP_PKEY* key, const char* name, std::size_t width = 0)
   return base::base64url(text);
 }
 
-// The two numbers one behind the other (RFC 7518 section 3.4).
+// r and s, concatenated (RFC 7518 section 3.4).
 std::string as_pair(const std::string& der) {
   const auto* bytes = reinterpret_cast<const unsigned char*>(der.data());
   const std::unique_ptr<ECDSA_SIG, decltype(&ECDSA_SIG_free)> signature(
@@ -72,7 +72,7 @@ std::string JwsSigner::sign(std::string_view header_json, std::string_view paylo
   std::string token = base::base64url(header_json) + '.' + base::base64url(payload);
   const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context(EVP_MD_CTX_new(),
                                                                         &EVP_MD_CTX_free);
-  EVP_PKEY_CTX* options = nullptr;  // the context's
+  EVP_PKEY_CTX* options = nullptr;  // owned by the context
   EVP_DigestSignInit(context.get(), &options, EVP_sha256(), nullptr, key_in(key_));
   if (algorithm_ == crypto::JwsAlgorithm::ps256) {
     EVP_PKEY_CTX_set_rsa_padding(options, RSA_PKCS1_PSS_PADDING);

@@ -1,5 +1,6 @@
-// JwsSigner: an issuer of signed tokens, on OpenSSL and not on the library that checks them: its
-// key as JWK, and compact JWS with any header. Keys are made anew each time. Used by one Thread.
+// JwsSigner: an issuer of signed tokens. It uses OpenSSL directly, independent of the library that
+// verifies them, and gives its key as a JWK and compact JWS with any header. Each object generates
+// a new key. Used by one Thread.
 #pragma once
 
 #include <memory>
@@ -15,7 +16,7 @@ class JwsSigner {
   explicit JwsSigner(crypto::JwsAlgorithm algorithm, std::string kid = "k",
                      unsigned rsa_bits = 2'048);
 
-  // The public key, with `more` members: R"(,"use":"sig")".
+  // The public key; `more` is appended to its members, e.g. R"(,"use":"sig")".
   [[nodiscard]] std::string jwk(std::string_view more = {}) const;
   [[nodiscard]] std::string key_set() const { return R"({"keys":[)" + jwk() + "]}"; }
   [[nodiscard]] std::string sign(std::string_view payload) const;

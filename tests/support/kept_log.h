@@ -1,4 +1,4 @@
-// A log that keeps its lines, for tests that read what the operator would. Any Thread.
+// KeptLog: a log that keeps its lines, for tests that check what the operator reads. Any Thread.
 #pragma once
 
 #include <mutex>
@@ -17,12 +17,12 @@ class KeptLog final : public base::Log {
     const std::lock_guard lock(mutex_);
     lines_ += base::render_log_line("", severity, event, fields) + "\n";
   }
-  // Each with its line break.
+  // All lines, each with its line break.
   [[nodiscard]] std::string lines() const {
     const std::lock_guard lock(mutex_);
     return lines_;
   }
-  // Those since it was asked last.
+  // The lines since the last call.
   [[nodiscard]] std::string take() {
     const std::lock_guard lock(mutex_);
     return std::exchange(lines_, {});

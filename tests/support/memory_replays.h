@@ -1,5 +1,5 @@
-// MemoryReplays: Idempotency-Keys in memory, by the rules of ledger/replay.h, for tests of what
-// stands on the port. A fake ledger tells it what was charged. Used by one Thread.
+// MemoryReplays: Idempotency-Keys in memory, with the rules of ledger/replay.h, for tests of the
+// users of that port. A fake ledger reports charges to it. Used by one Thread.
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@ class MemoryReplays final : public ledger::Replays {
  public:
   struct Row {
     ledger::Claim claim;
-    std::optional<ledger::ClaimAnswer> charged;  // what a repeat gets; nothing: still claimed
+    std::optional<ledger::ClaimAnswer> charged;  // the answer to a repeat; empty while claimed
     ledger::KeptReply kept_before;
   };
 
@@ -38,7 +38,7 @@ class MemoryReplays final : public ledger::Replays {
 
   void free(const ledger::Claim& claim) noexcept override { rows.erase(claim.key_digest); }
 
-  // The ledger has charged the call that owns this.
+  // The ledger calls this when it has charged the call that holds the claim.
   void charge(const ledger::ReplyToKeep& reply) {
     using How = ledger::ReplyToKeep::How;
     using Kind = ledger::ClaimAnswer::Kind;

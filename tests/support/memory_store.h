@@ -1,9 +1,10 @@
-// MemoryStore: a Store in memory with the contract of the real one, for tests of what stands on it,
-// and faults that a test switches on. MemoryStores: one for each plugin.
+// MemoryStore: a Store in memory with the contract of the real one, and faults that a test injects.
+// MemoryStores: one MemoryStore for each plugin.
 //
-// Any Thread; hooks and faults are set by the test while nobody else uses the store. A hook runs
-// without the store's lock, so it may use the store, move time or let the process "die": from die()
-// on every operation fails as `unavailable` and changes nothing, until revive().
+// Any Thread, but the test sets hooks and faults only while nothing else uses the store. A hook
+// runs without the store's lock, so it may use the store, move time or call die(). Between die()
+// and revive(), every operation fails as `unavailable` and changes nothing, as if the process were
+// dead.
 #pragma once
 
 #include <deque>
@@ -24,24 +25,24 @@ namespace turnpike::support {
 
 class MemoryStore final : public Store {
  public:
-  // What the next apply() answers, whatever would become of it.
+  // The forced answer of an apply().
   enum class Fault : std::uint8_t {
     none,
-    conflict,         // as if another had been faster: nothing is done
-    unavailable,      // nothing is done
-    unknown_applied,  // the answer is lost, what it asked for is done (if its checks hold)
-    unknown_lost,     // the answer is lost, nothing is done
+    conflict,         // as if another writer had been faster: nothing is written
+    unavailable,      // nothing is written
+    unknown_applied,  // the answer is lost; the writes are done if the checks hold
+    unknown_lost,     // the answer is lost; nothing is written
   };
 
   explicit MemoryStore(std::function<std::int64_t()> now_ms = [] { return std::int64_t{0}; })
       : now_ms_(std::move(now_ms)) {}
 
-  // Of the applies to come, in order.
+  // Queues a fault; each later apply() takes one, in order.
   void fail_next(Fault fault) {
     const std::lock_guard lock(mutex_);
     faults_.push_back(fault);
   }
-  // get() and scan() fail.
+  // While true, get() and scan() fail.
   void fail_reads(bool fails) noexcept {
     const std::lock_guard lock(mutex_);
     reads_fail_ = fails;
@@ -50,9 +51,9 @@ class MemoryStore final : public Store {
   void revive() noexcept { set_dead(false); }
 
   std::function<void()> before_apply;
-  std::function<void()> after_apply;  // it is done, its caller does not know yet
+  std::function<void()> after_apply;  // runs after the write, before the caller knows of it
 
-  // Everything in it, without a Call; and how many applies came.
+  // All records (no Call is needed), and the number of applies that reached the store.
   [[nodiscard]] std::map<std::string, StoreRecord> records() const {
     const std::lock_guard lock(mutex_);
     return records_;
@@ -146,7 +147,7 @@ class MemoryStore final : public Store {
       const std::uint64_t version = found == records_.end() ? 0 : found->second.version;
       if (version != check.version) return {StoreOutcome::conflict, 0};
     }
-    // Never used again, and in no order that a plugin could lean on.
+    // Versions never repeat and are in no order that a plugin could rely on.
     last_version_ = (last_version_ * 6364136223846793005ull + 1442695040888963407ull);
     const std::uint64_t version = (last_version_ >> 1) | 1;
     for (const StoreWrite& write : writes) {
@@ -172,7 +173,7 @@ class MemoryStore final : public Store {
 
 class MemoryStores final : public records::Stores {
  public:
-  // The same for every Store of one plugin, as in the real one.
+  // All Stores of one plugin share this one, as in the real implementation.
   MemoryStore& of(std::string_view plugin) {
     const std::lock_guard lock(mutex_);
     return stores_[std::string(plugin)];

@@ -1,5 +1,5 @@
-// Where this checkout and its build lie. Only the object of paths.cpp knows absolute paths, so that
-// checkouts share all others in a compiler cache. Any Thread.
+// Paths of this checkout and its build. Only paths.cpp is compiled with absolute paths, so
+// checkouts share all other objects in a compiler cache. Any Thread.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace turnpike::support {
 
-// `below`: such as "registry/README.md".
+// `below` is relative, e.g. "registry/README.md".
 std::string source_path(std::string_view below);
 std::string build_path(std::string_view below);
 

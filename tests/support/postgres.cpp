@@ -35,7 +35,7 @@ std::string find_binaries() {
 
 const passwd* other_user() { return ::geteuid() == 0 ? ::getpwnam("postgres") : nullptr; }
 
-// Starts `words` with output into `log`; as user postgres when we are root.
+// Starts `words` with its output in `log`. Runs as user postgres if this process is root.
 pid_t spawn(const std::vector<std::string>& words, const std::string& log) {
   const passwd* user = other_user();
   const pid_t parent = ::getpid();
@@ -100,7 +100,7 @@ void Postgres::start() {
           settings, "host=" + directory_.path() + " user=turnpike dbname=postgres");
       return;
     } catch (const storage::StoreError&) {
-      ::poll(nullptr, 0, 50);  // the server says nothing when it is ready
+      ::poll(nullptr, 0, 50);  // the server does not report when it is ready
     }
   }
   server_ = -1;
@@ -150,7 +150,7 @@ void Postgres::drop(const std::string& migrated_url) noexcept {
         migrated_url.substr(migrated_url.rfind(database_word) + database_word.size());
     connection.run_once("DROP DATABASE IF EXISTS " + name + " WITH (FORCE)");
   } catch (const storage::StoreError&) {
-    // A test has stopped the server; with it the database is gone.
+    // A test stopped the server. Its data is temporary, so nothing needs to be dropped.
   }
 }
 

@@ -1,9 +1,9 @@
-// Postgres: a PostgreSQL server of the test binary's own, on a unix socket in a temporary
-// directory, with fsync on, as in service. It is stopped by its process id when the object ends,
-// and by the kernel when the test dies. PostgreSQL refuses to run as root; then it runs as user
+// Postgres: a PostgreSQL server that belongs to the test binary, on a unix socket in a temporary
+// directory, with fsync on as in production. The destructor stops it by its process id; the kernel
+// stops it if the test dies. PostgreSQL refuses to run as root; in that case it runs as user
 // postgres.
 //
-// One per test binary: shared_postgres(), started at first use. Thread: the test's own.
+// There is one per test binary: shared_postgres(), started at first use. Used by the test's Thread.
 #pragma once
 
 #include <sys/types.h>
@@ -18,24 +18,25 @@ namespace turnpike::support {
 
 class Postgres {
  public:
-  Postgres();  // throws std::runtime_error with the server's words
+  Postgres();  // throws std::runtime_error with the server's log
   ~Postgres();
   Postgres(const Postgres&) = delete;
   Postgres& operator=(const Postgres&) = delete;
 
-  // A URL of an empty schema that nobody else uses.
+  // Returns the URL of a new, empty schema.
   [[nodiscard]] std::string new_schema();
-  // A URL of a database that nobody else uses, a copy of the one that `migrate` made of an empty
-  // one, given its URL, when it was asked for first: a tenth of the time that migrations take.
+  // Returns the URL of a new database, a copy of a template. The first call makes the template: it
+  // passes the URL of an empty database to `migrate`. A copy takes a tenth of the time of the
+  // migrations.
   using Migrate = std::function<void(const std::string& url)>;
   [[nodiscard]] std::string new_migrated(const Migrate& migrate);
-  // Whoever is still connected is cut off. Says nothing when the server does not answer.
+  // Drops that database and disconnects its clients. Does nothing if the server does not answer.
   void drop(const std::string& migrated_url) noexcept;
-  // The same server without a schema of its own, for a look from outside.
+  // The URL of the server without a test's schema, for queries from outside.
   [[nodiscard]] std::string url() const;
 
-  void stop();   // immediate, as a crash of the server is
-  void start();  // again, on the same data
+  void stop();   // immediate shutdown, like a crash
+  void start();  // starts again on the same data
 
  private:
   [[nodiscard]] std::string server_name() const;
@@ -47,7 +48,7 @@ class Postgres {
   int databases_ = 0;
 };
 
-// Null when PostgreSQL is not installed: tests then skip, saying so.
+// Null if PostgreSQL is not installed; tests are then skipped and report it.
 Postgres* shared_postgres();
 
 }  // namespace turnpike::support

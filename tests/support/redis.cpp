@@ -26,7 +26,7 @@ sockaddr_in loopback(std::uint16_t port) {
   return address;
 }
 
-// The first line of the answer, "" when there is none.
+// Returns the first line of the answer, or "" if there is none.
 std::string ask(std::uint16_t port, const std::string& command) {
   const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const sockaddr_in address = loopback(port);
@@ -44,8 +44,9 @@ std::string ask(std::uint16_t port, const std::string& command) {
 }  // namespace
 
 Redis::Redis() : reserved_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-  // The server may bind a port that another socket has bound as long as that does not listen and
-  // both say so; nobody else is given it, also while the server is stopped.
+  // With SO_REUSEADDR on both sockets, the server may bind this port too, as long as this socket
+  // does not listen. The kernel gives the port to no other process, even while the server is
+  // stopped.
   const int yes = 1;
   sockaddr_in address = loopback(0);
   socklen_t size = sizeof address;

@@ -1,6 +1,6 @@
-// Redis: a server of the test's own on a free loopback port, without a file. It is stopped
-// by its process id when the object ends, and by the kernel when the test dies. Thread: the test's
-// own.
+// Redis: a server that belongs to the test, on a free loopback port, without persistence. The
+// destructor stops it by its process id; the kernel stops it if the test dies. Used by the test's
+// Thread.
 #pragma once
 
 #include <sys/types.h>
@@ -20,22 +20,23 @@ class Redis {
   Redis& operator=(const Redis&) = delete;
 
   [[nodiscard]] std::string url() const { return "redis://127.0.0.1:" + std::to_string(port_); }
-  // Runs one command, its words apart by blanks, and gives the first line of the answer.
+  // Runs one command, whose words are separated by spaces, and returns the first line of the
+  // answer.
   std::string run(const std::string& command) const;
-  void stop();   // at once, and what it held is gone
-  void start();  // again, on the same port
-  void pause();  // takes what it is sent and does not look at it, until resume()
+  void stop();   // kills it; its data is lost
+  void start();  // starts again on the same port
+  void pause();  // accepts bytes but processes nothing until resume()
   void resume();
 
  private:
   TemporaryDirectory directory_;
-  const int reserved_;  // bound to the port from first to last
+  const int reserved_;  // bound to the port for the whole lifetime
   std::uint16_t port_ = 0;
   pid_t server_ = -1;
 };
 
-// Why tests on Redis cannot run here; empty: they can. Throws instead where TURNPIKE_REQUIRE_REDIS
-// is set.
+// The reason why tests cannot use Redis here, or "". Throws instead if TURNPIKE_REQUIRE_REDIS is
+// set.
 std::string redis_missing();
 
 }  // namespace turnpike::support

@@ -1,10 +1,11 @@
-// Registries that are wrong, with what must be said of them. The first lines of a fixture are
+// Invalid registries with the problems that the compiler must report. The first lines of a fixture
+// are
 //   # expect: LINE:COLUMN: PATH: MESSAGE        one for each problem, in the order of reporting
-// then, if needed,
+// followed, if needed, by
 //   # installed: KEY DIGEST                     a fact of an earlier program
 //   # plugins: NAME NAME                        the plugins that are loaded
-//   # no lane                                   nobody claims x402
-// `#--- NAME` starts another file of the same program; problems in it are expected as NAME:LINE:...
+//   # no lane                                   no lane claims x402
+// `#--- NAME` starts another file of the same program; its problems are expected as NAME:LINE:...
 // Used by one Thread.
 #pragma once
 
@@ -82,7 +83,7 @@ inline Compiled compiled(const Fixture& fixture) {
                   .lane = fixture.lane});
 }
 
-// What is said, one text for each problem.
+// The reported problems, one text for each.
 inline std::vector<std::string> said_of(const Fixture& fixture) {
   std::vector<std::string> found;
   const Compiled result = compiled(fixture);

@@ -150,7 +150,7 @@ identity::KnownPasskey SoftAuthenticator::known(std::uint32_t sign_count,
 }
 
 std::string attestation_object(std::string_view authenticator_data) {
-  // {"fmt": "none", "attStmt": {}, "authData": bytes of a length in 16 bits}
+  // {"fmt": "none", "attStmt": {}, "authData": bytes with a 16-bit length}
   return "\xa3\x63"
          "fmt\x64none\x67"
          "attStmt\xa0\x68"

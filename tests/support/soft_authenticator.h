@@ -1,5 +1,5 @@
-// SoftAuthenticator: a browser and an authenticator in one, on OpenSSL, which make passkeys and
-// prove them, and lie about whatever a test tells them to. One per Thread.
+// SoftAuthenticator: a browser and an authenticator in one, built on OpenSSL. It makes passkeys and
+// proves them, and a test can falsify any of its claims. One per Thread.
 #pragma once
 
 #include <cstdint>
@@ -19,18 +19,18 @@ namespace turnpike::support {
 inline constexpr std::uint8_t flag_up = 0x01, flag_uv = 0x04, flag_be = 0x08, flag_bs = 0x10,
                               flag_at = 0x40, flag_ed = 0x80;
 
-// What they say in one ceremony; the defaults are what honest ones say.
+// The claims of one ceremony; the defaults are those of an honest browser and authenticator.
 struct Claims {
   std::string challenge = std::string(32, 'c');
-  std::optional<std::string> type = {};  // of the client data; nothing: that of the ceremony
+  std::optional<std::string> type = {};  // of the client data; default: the ceremony's
   std::string origin = "http://localhost:8404";
-  std::string more_client_data = R"(,"crossOrigin":false)";  // behind its other members
+  std::string more_client_data = R"(,"crossOrigin":false)";  // after its other members
   std::string party_id = "localhost";
   std::uint8_t flags = flag_up | flag_uv;  // a registration adds AT
-  std::uint8_t flags_taken = 0;            // of those
+  std::uint8_t flags_taken = 0;            // cleared from the flags above
   std::uint32_t sign_count = 0;
-  std::optional<std::string> key_bytes = {};  // instead of the COSE key
-  std::string more_data = {};                 // behind all other authenticator data
+  std::optional<std::string> key_bytes = {};  // replaces the COSE key
+  std::string more_data = {};                 // after all other authenticator data
 };
 
 class SoftAuthenticator {
@@ -43,7 +43,7 @@ class SoftAuthenticator {
 
   [[nodiscard]] identity::PasskeyRegistration enrol(const Claims& claims = {}) const;
   [[nodiscard]] identity::PasskeyAssertion prove(const Claims& claims = {}) const;
-  // What a server keeps of enrol().
+  // What a server stores after enrol().
   [[nodiscard]] identity::KnownPasskey known(std::uint32_t sign_count = 0,
                                              bool is_backup_eligible = false) const;
 
@@ -56,10 +56,10 @@ class SoftAuthenticator {
   crypto::PasskeyKey key_;
 };
 
-// A registration's data in the attestation object of the format "none".
+// Wraps authenticator data in an attestation object of format "none".
 std::string attestation_object(std::string_view authenticator_data);
 
-// What PublicKeyCredential.toJSON() of a browser gives.
+// The result of PublicKeyCredential.toJSON() in a browser.
 std::string json_of(const identity::PasskeyRegistration& registration);
 std::string json_of(const identity::PasskeyAssertion& assertion);
 

@@ -1,6 +1,6 @@
-// StatusStory: the status of a gateway over rounds that a test closes by hand, without a gateway:
-// targets of a program, looks that tests change, a book, and the boards that follow. One test
-// Thread.
+// StatusStory: the status of a gateway over rounds that a test closes by hand, without a gateway.
+// It has the targets of a program, looks that tests may change, a book, and the resulting boards.
+// Used by the test's Thread.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace turnpike::support {
 class StatusStory {
  public:
   static constexpr std::int64_t begins_at_ms = 1'795'564'800'000;  // 2026-11-25T00:00:00Z
-  // Changes a record before it is taken; false: it is left out.
+  // Changes a record before it is used; returns false to omit the record.
   using Edit = std::function<bool(status::Record&)>;
 
   explicit StatusStory(std::shared_ptr<const registry::Program> installed,
@@ -45,7 +45,7 @@ class StatusStory {
                     base::base64url({reinterpret_cast<const char*>(key_.data()), key_.size()}), 1});
   }
 
-  // All looks of the next round pass unless they are changed.
+  // Closes the next round. All looks pass unless `edit` changes them.
   void close_round(const Edit& edit = {}) {
     status::RoundHead head;
     head.stream = stream;

@@ -64,7 +64,7 @@ std::string missing(storage::Engine engine) {
   if (engine == storage::Engine::sqlite || shared_postgres() != nullptr) return "";
   const std::string why =
       "PostgreSQL is not installed (package postgresql): these tests cannot run";
-  // `./dev test` installs it, so there its absence is a failure and not a test passed over.
+  // `./dev test` installs PostgreSQL, so its absence there is a failure, not a reason to skip.
   if (std::getenv("TURNPIKE_REQUIRE_POSTGRES") != nullptr) throw std::runtime_error(why);
   return why;
 }

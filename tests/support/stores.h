@@ -1,5 +1,6 @@
-// TestStore: a migrated, empty database of one engine, and Nodes on it. ManualClock: time that
-// moves when the test says so. SeededRandom: chance that can be repeated.
+// TestStore: a migrated, empty database of one engine, and Nodes on it. ManualClock: a clock that
+// the test moves. SeededRandom: repeatable randomness. ManualClock and SeededRandom may be used on
+// any Thread, the others on the test's Thread.
 #pragma once
 
 #include <atomic>
@@ -25,7 +26,7 @@ class ManualClock final : public Clock {
     now_ms_ += by_ms;
     monotonic_ns_ += by_ms * 1'000'000;
   }
-  // The wall clock is set; no time passes.
+  // Sets the wall clock; no monotonic time passes.
   void step_ms(std::int64_t by_ms) noexcept { now_ms_ += by_ms; }
 
  private:
@@ -46,21 +47,21 @@ class SeededRandom final : public Random {
   std::mt19937_64 engine_;
 };
 
-// Settings under which a slow machine is not an outage.
+// Settings with long timeouts, so a slow machine does not look like an outage.
 storage::Settings patient_settings(std::uint32_t sessions);
 
 class TestStore {
  public:
-  // patient_settings(). Throws std::runtime_error. REQUIRES: shared_postgres() for
+  // Uses patient_settings(). Throws std::runtime_error. REQUIRES: shared_postgres() for
   // Engine::postgres.
   explicit TestStore(storage::Engine engine, std::uint32_t sessions = 2);
-  // With settings of the test's own, except where the database is.
+  // Uses the given settings, except for the location of the database.
   TestStore(storage::Engine engine, const storage::Settings& settings);
   ~TestStore();
   TestStore(const TestStore&) = delete;
   TestStore& operator=(const TestStore&) = delete;
 
-  // Another process's worth of access; `directory` tells gateways apart.
+  // Opens the database as another process would; gateways differ by `directory`.
   [[nodiscard]] std::unique_ptr<storage::Node> open(storage::Role role = storage::Role::gateway,
                                                     const std::string& directory = "node") const;
 
@@ -74,11 +75,11 @@ class TestStore {
   storage::Settings settings_;
 };
 
-// For INSTANTIATE_TEST_SUITE_P and its names.
+// For INSTANTIATE_TEST_SUITE_P and the names of its suites.
 inline constexpr storage::Engine engines[] = {storage::Engine::sqlite, storage::Engine::postgres};
 std::string name_of(storage::Engine engine);
 
-// Why tests on this engine cannot run here; empty: they can. Throws instead where
+// The reason why tests cannot use this engine here, or "". Throws instead if
 // TURNPIKE_REQUIRE_POSTGRES is set.
 std::string missing(storage::Engine engine);
 

@@ -1,5 +1,5 @@
-// sums_of(): an account in the books, after the whole of them was verified; what is wrong fails the
-// test. One Thread.
+// sums_of(): the sums of one account, after verifying all books. A problem in the books fails the
+// test. Used by one Thread.
 #pragma once
 
 #include <gtest/gtest.h>

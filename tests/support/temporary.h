@@ -1,4 +1,5 @@
-// TemporaryDirectory: made under $TMPDIR, removed with all that is in it when it ends. One Thread.
+// TemporaryDirectory: a directory under $TMPDIR. The destructor removes it with its contents. One
+// Thread.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What tests ask of texts.
+// Helpers for tests that inspect text.
 #pragma once
 
 #include <string_view>

@@ -1,6 +1,9 @@
-// Victim: a process that works on the test's database until the test kills it, and writes one byte
-// to a pipe for each thing that it promised, after that. VictimSide is what its main() stands on.
-// The one is used by one Thread; the other's members are as safe as they are, promised() is.
+// Victim: a child process that works on the test's database until the test kills it. After each
+// thing that it has made durable (a promise) it writes one byte to a pipe. VictimSide is the
+// child's side of this, created by its main().
+//
+// Victim is used by one Thread. VictimSide: promised() may be called on any Thread; each member has
+// its own rules.
 #pragma once
 
 #include <sys/types.h>
@@ -19,32 +22,33 @@ namespace turnpike::support {
 
 class Victim {
  public:
-  // Starts `program` of the tests, with `words` for it. Throws std::system_error.
+  // Starts `program` of the tests with the arguments `words`. Throws std::system_error.
   Victim(const std::string& program, const storage::Settings& settings,
          const std::vector<std::string>& words = {});
   ~Victim();  // kills it
   Victim(const Victim&) = delete;
   Victim& operator=(const Victim&) = delete;
 
-  // Waits for that many promises, or its end; how many it has made so far.
+  // Waits for that many promises or the end of the process. Returns the number of promises so far.
   int wait_for(int promises);
-  // kill -9. How many promises it made; -1 when it had ended by itself.
+  // Sends SIGKILL. Returns the number of promises, or -1 if the process had already ended by
+  // itself.
   int kill();
 
  private:
-  pid_t process_ = -1;  // -1: it was waited for
+  pid_t process_ = -1;  // -1 once it was waited for
   int pipe_ = -1;
   int promises_ = 0;
 };
 
 class VictimSide {
  public:
-  // Of main(). Opens the database by the system's clock; ends the process when it cannot.
+  // Takes the arguments of main(). Opens the database with the system's clock; exits if it cannot.
   VictimSide(int count, char** words);
 
-  // False when the test is gone.
+  // Reports one promise. Returns false if the test is gone.
   [[nodiscard]] bool promised() const noexcept;
-  // Runs `work` on that many Threads until all have returned.
+  // Runs `work` on that many Threads and waits for all of them.
   static void run_on_threads(int threads, const std::function<void()>& work);
 
   std::vector<std::string> words;

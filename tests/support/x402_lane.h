@@ -1,5 +1,5 @@
-// The x402 lane for tests of what surrounds it: it reads the registry's terms, and its error codes
-// are known. Tests that include this link turnpike_x402_lane. Any Thread.
+// The x402 lane, for tests of its users: it reads the registry's terms, and its error codes are
+// registered. Tests that include this header link turnpike_x402_lane. Any Thread.
 #pragma once
 
 #include <cstdlib>
@@ -16,10 +16,10 @@ inline const Lane& x402_lane() {
   return lane;
 }
 
-// From the beginning, as in a gateway that has loaded it.
+// Created at program start, as in a gateway that has loaded the lane.
 inline const Lane& x402_lane_at_start = x402_lane();
 
-// A code of the lane, by its public name.
+// Finds an error code of the lane by its public name.
 inline base::ErrorCode x402_code(std::string_view name) { return base::find_error(name)->code; }
 
 }  // namespace turnpike::support

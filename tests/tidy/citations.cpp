@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Folders whose name may begin a citation: those of the project and those of the framework.
+// Folders with which a citation may begin: those of the project and of the framework.
 const std::set<std::string, std::less<>> folders = {
     "benchmarks", "catalog", "config",   "crypto",  "docs",     "examples", "exchange",
     "framework",  "hosts",   "identity", "lanes",   "ledger",   "plugin",   "plugins",
@@ -48,7 +48,7 @@ bool looks_like_file(std::string_view name) {
   return slash != name.npos && folders.contains(name.substr(0, slash));
 }
 
-// Names in `text`, and the quoted heading that may stand behind the name of a page and a comma.
+// Reads the names in `text`, and the quoted heading that may follow a page's name and a comma.
 void read_names(std::string_view text, int first_line, std::vector<Citation>& citations) {
   int line = first_line;
   for (std::size_t at = 0; at < text.size();) {
@@ -61,7 +61,7 @@ void read_names(std::string_view text, int first_line, std::vector<Citation>& ci
     while (at < text.size() && is_name_character(text[at])) ++at;
     std::string_view name = text.substr(begin, at - begin);
     while (!name.empty() && (name.back() == '.' || name.back() == '/')) name.remove_suffix(1);
-    // A part of a URL, a pattern, a placeholder, a package of npm or the like.
+    // Excludes parts of URLs, patterns, placeholders, packages of npm and the like.
     constexpr std::string_view joints = "<>{}*$~@%:=\\&?#";
     const bool is_part =
         (begin > 0 && joints.find(text[begin - 1]) != joints.npos) ||
@@ -74,7 +74,7 @@ void read_names(std::string_view text, int first_line, std::vector<Citation>& ci
           quote == text.npos || text[quote] != '"' ? text.npos : text.find('"', quote + 1);
       if (end != text.npos) citation.heading = text.substr(quote + 1, end - quote - 1);
     }
-    // A heading may go on in the next line.
+    // A heading may continue on the next line.
     std::string& heading = citation.heading;
     std::replace(heading.begin(), heading.end(), '\n', ' ');
     heading.erase(std::unique(heading.begin(), heading.end(),
@@ -84,7 +84,7 @@ void read_names(std::string_view text, int first_line, std::vector<Citation>& ci
   }
 }
 
-// What stands behind `mark` in each line, where it begins the line or follows a blank.
+// The text after `mark` in each line, if `mark` begins the line or follows a space.
 std::string text_behind(const std::vector<std::string>& lines, std::string_view mark) {
   std::string text;
   for (const std::string& line : lines) {
@@ -96,7 +96,7 @@ std::string text_behind(const std::vector<std::string>& lines, std::string_view 
   return text;
 }
 
-// Comments and what is quoted thrice.
+// The text of comments and of triple-quoted strings.
 std::string text_of_python(const std::vector<std::string>& lines) {
   std::string text;
   bool is_quoted = false;
@@ -131,7 +131,7 @@ std::vector<Citation> citations_of_page(const std::vector<std::string>& lines) {
       const std::size_t close = line.find(')', open);
       std::string target = line.substr(open + 2, close == line.npos ? close : close - open - 2);
       target.erase(std::min(target.find('#'), target.size()));
-      // Pages of the site link from its root and to hosts by value: `turnpike check` follows those.
+      // Links of the site's pages to its root or to hosts by value are checked by `turnpike check`.
       const bool is_of_site = target.starts_with('/') || target.starts_with("{{");
       const bool is_elsewhere = is_of_site || target.find(':') != target.npos;
       if (!target.empty() && !is_elsewhere) citations.push_back({number, target, {}, true});

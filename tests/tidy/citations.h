@@ -1,6 +1,7 @@
-// Citations: the files, and the headings of pages, that a comment or a page names. A name is taken
-// for a citation when it looks like a file of this project: it ends as its sources and pages do, or
-// it begins with one of its folders. Code blocks of pages are not read: they show examples.
+// Citations: the files and the headings of pages that a comment or a page names. A name counts as a
+// citation if it looks like a file of this project: it has an extension of its sources and pages,
+// or begins with one of its folders. Code blocks of pages are not read, since they show examples.
+// Any Thread.
 #pragma once
 
 #include <set>
@@ -14,29 +15,29 @@ namespace turnpike::tidy {
 
 struct Citation {
   int line = 0;
-  std::string target;        // as it is written
-  std::string heading = {};  // of the page `target`; empty: the whole file is meant
-  bool is_link = false;      // of Markdown: relative to the folder of the page
+  std::string target;        // as written
+  std::string heading = {};  // in the page `target`; empty: the whole file
+  bool is_link = false;      // a Markdown link, relative to the page's folder
 };
 
-// Of a file in one of the project's languages; by its name, and by its first line where the name
-// has no extension.
+// The citations of a file in one of the project's languages. The language follows from its name, or
+// from its first line if the name has no extension.
 std::vector<Citation> citations_of(const SourceFile& file);
 
-// The files and folders of the project, and the headings of its pages.
+// The project's files and folders, and the headings of its pages.
 class Shelf {
  public:
   // `paths`: all files and folders.
   explicit Shelf(const std::set<std::string>& paths);
 
-  // Why the citation leads nowhere; empty: it leads somewhere. `from` is the path of its file.
+  // Why the citation leads nowhere, or "". `from` is the path of the citing file.
   [[nodiscard]] std::string fault_of(const Citation& citation, std::string_view from) const;
 
  private:
   [[nodiscard]] bool has_name(std::string_view name) const;
 
   std::set<std::string> paths_;
-  std::set<std::string> names_;  // every path, every end of one, and both without extension
+  std::set<std::string> names_;  // every path and path suffix, also without extension
 };
 
 // The headings of a page, without their marks.

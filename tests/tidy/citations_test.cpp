@@ -1,4 +1,4 @@
-// What is read as a citation, and which citations lead nowhere.
+// Which names are read as citations, and which citations lead nowhere.
 #include "tidy/citations.h"
 
 #include <gtest/gtest.h>

@@ -15,7 +15,7 @@ bool is_word(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-// Blanks [from, to) but keeps line breaks.
+// Replaces [from, to) by spaces but keeps line breaks.
 void blank(std::string& text, std::size_t from, std::size_t to) {
   for (std::size_t at = from; at < to; ++at) {
     if (text[at] != '\n') text[at] = ' ';
@@ -42,10 +42,10 @@ std::size_t literal_end(const std::string& text, std::size_t quote) {
 enum class Kind { code, comment, literal, raw_literal };
 struct Span {
   Kind kind = Kind::code;
-  std::size_t end = 0;  // behind `at`
+  std::size_t end = 0;  // one past the span
 };
 
-// What begins at `at`, which is not inside of a comment or literal.
+// The span that begins at `at`, which must not be inside a comment or literal.
 Span span_at(const std::string& text, std::size_t at) {
   const char c = text[at];
   const char next = at + 1 < text.size() ? text[at + 1] : '\0';
@@ -63,19 +63,19 @@ Span span_at(const std::string& text, std::size_t at) {
   return {Kind::code, at + 1};
 }
 
-// Folders that hold no sources of the project.
+// Folders without sources of the project.
 bool is_made(std::string_view folder) {
   return folder == "build" || folder == "var" || folder == "node_modules" || folder == ".git" ||
          folder == ".cache" || folder == "__pycache__";
 }
 
-// Does the text before an opening brace at namespace or class level begin a function's body?
+// Whether an opening brace after `head`, at namespace or class level, begins a function's body.
 bool opens_function(std::string_view head) {
   if (head.find('(') == std::string_view::npos) return false;
   for (std::string_view word : {"namespace ", "class ", "struct ", "enum ", "union "}) {
     const std::size_t at = head.find(word);
     if (at != std::string_view::npos && head.find('(') > at) {
-      // A function that returns `struct X` does not occur here; a class with an attribute does.
+      // No function here returns `struct X`, but there are classes with attributes.
       return head.substr(0, at).find(')') != std::string_view::npos &&
              head.substr(0, at).find("template") == std::string_view::npos &&
              head.substr(0, at).find("[[") == std::string_view::npos;
@@ -169,11 +169,11 @@ std::vector<Function> functions_of(const SourceFile& file) {
   std::vector<Function> functions;
   int line = 1;
   int function_depth = 0;  // braces open inside the current function; 0: in no function
-  std::string head;        // what was read since the last ';', '{' or '}' outside of functions
+  std::string head;        // text since the last ';', '{' or '}' outside of functions
   bool line_start = true, directive = false;
   for (char c : file.code) {
     if (c == '\n') {
-      // A directive is no code; one that ends in a backslash goes on, and macros are not measured.
+      // A directive is not code. If it ends in a backslash it continues; macros are not measured.
       ++line;
       directive = directive && !head.empty() && head.back() == '\\';
       if (directive) head.clear();

@@ -1,4 +1,4 @@
-// The rules are only as good as the reading below them.
+// The reader of sources, on which all rules rely.
 #include "tidy/source_tree.h"
 
 #include <gtest/gtest.h>

@@ -52,8 +52,8 @@ std::string folder_of(std::string_view path) {
   return std::string(path.substr(0, path.find('/')));
 }
 
-// What each folder may include besides itself and the standard library (framework/README.md,
-// "Layers").
+// The folders that each folder may include besides itself and the standard library
+// (framework/README.md, "Layers").
 const std::map<std::string, std::set<std::string>>& arrows() {
   static const std::map<std::string, std::set<std::string>> allowed = {
       {"sdk", {}},
@@ -112,7 +112,7 @@ const std::map<std::string, std::set<std::string>>& arrows() {
 TEST(Layers, EveryIncludeGoesToALowerLayer) {
   for (const SourceFile& file : framework()) {
     const std::string folder = folder_of(file.path.substr(10));
-    if (folder == "app") continue;  // the composition root may name everything
+    if (folder == "app") continue;  // the composition root may include everything
     const auto allowed = arrows().find(folder);
     ASSERT_NE(allowed, arrows().end())
         << file.path << ": the folder has no layer; give it one in tests/tidy/tidy_test.cpp";
@@ -144,10 +144,10 @@ TEST(Layers, PluginsIncludeTheSdkAndTheirOwnFilesOnly) {
   }
 }
 
-// Third-party headers and the folders that may see them; a library serves one folder.
+// Third-party headers and the folders that may include them.
 TEST(Quarantine, ThirdPartyLibrariesStayInTheirFolders) {
   const std::map<std::string, std::set<std::string>> homes = {
-      // wire is for sockets of loops and speaks HTTP; mail waits for one server on its own thread.
+      // wire serves HTTP on the loops' sockets; mail waits for one server on its own thread.
       {"Poco/Net/", {"framework/wire", "framework/mail"}},
       {"Poco/Data/", {"framework/storage"}},
       {"Poco/Redis/", {"framework/storage"}},
@@ -199,7 +199,7 @@ TEST(Quarantine, TheSdkKnowsTheStandardLibraryOnly) {
   }
 }
 
-// Lines that nobody can break: raw strings, tables and links of pages, what tests read as data.
+// Lines that cannot be broken: raw strings, tables and links of pages, data of tests.
 bool may_be_long(const SourceFile& file, const std::string& line) {
   if (line.find("R\"") != std::string::npos) return true;
   if (file.path.ends_with(".md")) return line.starts_with("|") || line.starts_with("<http");
@@ -229,7 +229,7 @@ TEST(Lengths, NoFunctionIsLongerThanTheLimit) {
   }
 }
 
-// The first paragraph of a header is what a reader gets instead of the implementation.
+// Readers use the first paragraph of a header instead of the implementation.
 TEST(Introductions, EveryHeaderOpensWithWhatItIs) {
   for (const SourceFile& file : read_tree({"framework", "plugins"})) {
     if (!file.path.ends_with(".h")) continue;
@@ -255,13 +255,13 @@ TEST(Introductions, HeadersOfSharedThingsNameTheThreads) {
   }
 }
 
-// The project stands alone: what a comment or a page names of it is there.
+// The project is self-contained: everything that a comment or a page cites exists.
 TEST(Citations, LeadToFilesAndHeadingsThatExist) {
   const Shelf shelf(paths_of_tree());
   for (const SourceFile& file :
        read_tree({""}, {".cmake", ".cpp", ".h", ".lua", ".md", ".mjs", ".py", ".sh", ".sol", ".sql",
                         ".txt", ".yaml", ""})) {
-    if (file.path == "tests/tidy/citations_test.cpp") continue;  // cites what is not there
+    if (file.path == "tests/tidy/citations_test.cpp") continue;  // cites missing files on purpose
     for (const Citation& citation : citations_of(file)) {
       const std::string fault = shelf.fault_of(citation, file.path);
       EXPECT_TRUE(fault.empty()) << place(file, citation.line) << ": " << fault;
@@ -269,7 +269,7 @@ TEST(Citations, LeadToFilesAndHeadingsThatExist) {
   }
 }
 
-// A number of a list that readers do not have tells them nothing.
+// Readers do not have the lists to which such numbers refer.
 TEST(Citations, NameNoFindingsByNumber) {
   for (const SourceFile& file : read_tree({""}, {".cpp", ".h", ".md", ".mjs", ".py", ".yaml"})) {
     if (starts_with(file.path, "tests/tidy/")) continue;
@@ -287,7 +287,7 @@ TEST(Citations, NameNoFindingsByNumber) {
   }
 }
 
-// Words that may not stand in code: what they break is said in framework/STYLE.md.
+// Words that code must not contain; framework/STYLE.md gives the reasons.
 TEST(Banned, CallsAndWords) {
   const std::vector<std::pair<std::string, std::string>> banned = {
       {"std::regex", "recurses without bound on a fiber's stack"},
@@ -307,15 +307,15 @@ TEST(Banned, CallsAndWords) {
   }
 }
 
-// The JSON library takes a NUL byte for the end of its input: base/json_text.h reads for all, and
-// what plugins read from outside is read in one place of each.
+// The JSON library treats a NUL byte as the end of its input, so base/json_text.h reads JSON for
+// all, and each plugin reads external JSON in one place.
 TEST(Banned, ReadingJsonPastItsOneReader) {
   const std::set<std::string> readers = {"framework/base/json_text.cpp",
                                          "plugins/govdata/import/json_records.cpp",
                                          "plugins/govdata/import/sample.cpp",
                                          "plugins/stripe/json.cpp"};
-  // Texts that the plugin wrote itself, from its own database; and those of lanes, in their order,
-  // which plugin/lane_guard.cpp and plugin/catalog.cpp have read as JSON before.
+  // Texts that a plugin wrote itself to its own database, and terms of lanes, which
+  // plugin/lane_guard.cpp and plugin/catalog.cpp have already validated as JSON.
   const std::set<std::string> own = {
       "framework/catalog/capability_json.cpp",   "framework/catalog/openapi.cpp",
       "plugins/govdata/store/linking.cpp",       "plugins/govdata/store/writer.cpp",
@@ -376,11 +376,11 @@ TEST(Plugins, ExportExactlyOneSymbol) {
   }
 }
 
-// Functions that run while the file is mapped, besides the compiler's own frame_dummy, which every
-// shared object has.
+// The number of functions that run when the file is mapped, without the compiler's frame_dummy,
+// which every shared object has.
 int static_constructors_of(const fs::path& file) {
   int entries = 0;
-  const std::string size = "INIT_ARRAYSZ)";  // DT_PREINIT_ARRAYSZ, too
+  const std::string size = "INIT_ARRAYSZ)";  // also matches DT_PREINIT_ARRAYSZ
   for (const std::string& line : lines_printed_by("readelf -dW '" + file.string() + "'")) {
     const std::size_t at = line.find(size);
     if (at == line.npos) continue;
@@ -389,7 +389,7 @@ int static_constructors_of(const fs::path& file) {
   return entries - 1;
 }
 
-// A plugin is mapped to compare its descriptor: nothing of it may have run by then.
+// A plugin is mapped before its descriptor is compared, so none of its code may run then.
 TEST(Plugins, RunNothingWhileTheyAreMapped) {
   for (const fs::path& file : built_plugins()) {
     EXPECT_EQ(static_constructors_of(file), 0)

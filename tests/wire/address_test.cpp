@@ -1,4 +1,5 @@
-// Which addresses an upstream may have: the registries of special-purpose addresses, edge by edge.
+// The addresses that an upstream may have: the registries of special-purpose addresses, at each
+// edge.
 #include "wire/address.h"
 
 #include <gtest/gtest.h>
@@ -86,7 +87,7 @@ TEST(UpstreamUrl, IsTakenApart) {
   EXPECT_EQ(bare->target, "/");
 }
 
-// The helper by which plugins warn of settings is no stricter than calls are.
+// The helper with which plugins warn about settings must not be stricter than calls are.
 TEST(AddressPolicy, WhatPluginsTakeForPrivateIsRefused) {
   for (const char* address : {"127.0.0.1", "10.1.2.3", "192.168.0.1", "172.16.0.1",
                               "172.31.255.255", "169.254.169.254", "100.64.0.1", "0.1.2.3",

@@ -1,5 +1,5 @@
-// The client against upstreams that send exactly what each case says. Every case runs on a fiber
-// and on a plain Thread, since both must read the same.
+// The client against upstreams that send exactly the bytes of each case. Every case runs on a fiber
+// and on a plain Thread, since both must behave alike.
 #include "wire/client.h"
 
 #include <gtest/gtest.h>
@@ -63,7 +63,7 @@ class ClientTest : public testing::TestWithParam<Where> {
     options.allow_private_addresses = true;
     return options;
   }
-  // Runs `function` where the parameter says, and returns when it has.
+  // Runs `function` where the parameter says and waits for its end.
   template <class F>
   void run(F function) {
     if (GetParam() == Where::thread) return function();
@@ -174,8 +174,8 @@ TEST_P(ClientTest, NoticesThatAnIdleConnectionWasClosed) {
   const ScriptedUpstream upstream(once(hello));
   TestSink first;
   ASSERT_TRUE(get(upstream.url(), first).ok());
-  // The upstream closes after its one reply. Once the close has arrived the connection is not used
-  // again; before, the failure says that the request may have been seen.
+  // The upstream closes after its only reply. Once the client has received the close, it does not
+  // use the connection again; until then, a failure says that the request may have been sent.
   for (int round = 0;; ++round) {
     ASSERT_LT(round, 1000);
     TestSink sink;
@@ -275,7 +275,7 @@ TEST_P(ClientTest, RepliesWithoutBodyAndInChunks) {
   EXPECT_EQ(chunked.connections(), 1);
 }
 
-// Such a body belongs to nobody: it must not be read as the next caller's reply.
+// Such a body must not be read as the next caller's reply.
 TEST_P(ClientTest, ABodyWhereNoneMayBeSpoilsTheConnectionOnly) {
   for (const char* head : {"HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\n",
                            "HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n",
@@ -292,7 +292,7 @@ TEST_P(ClientTest, ABodyWhereNoneMayBeSpoilsTheConnectionOnly) {
   }
 }
 
-// The bytes arrive while the connection rests in the pool.
+// The stray bytes arrive while the connection is idle in the pool.
 TEST_P(ClientTest, StrayBytesOnARestingConnectionAreNobodysReply) {
   runtime::Event rests;
   runtime::Event strayed;
@@ -375,7 +375,7 @@ TEST_P(ClientTest, FramingOfAChunkedReplyIsBounded) {
   }
 }
 
-// An upstream that is faster than we never makes the call wait.
+// With a fast upstream the call never has to wait, so it must yield by itself.
 TEST(ClientOnFiber, ALongReplyLetsTheLoopsOthersHaveTheirTurn) {
   runtime::Runtime runtime({});
   const auto client = make_client(runtime, {});
@@ -456,7 +456,8 @@ TEST_P(ClientTest, DeadlinesAndCancellation) {
     if (client.read_past("\r\n\r\n")) asked.release();
     client.is_closed_by_peer();
   });
-  // A busy machine may take longer than a call has to send anything.
+  // On a busy machine the call may time out before it sends anything, so the timeout grows until it
+  // does.
   for (int timeout_ms = 50;; timeout_ms *= 2) {
     ASSERT_LT(timeout_ms, patience_ms);
     TestSink late;
@@ -498,7 +499,7 @@ TEST_P(ClientTest, DeadlinesAndCancellation) {
   EXPECT_EQ(done->error().kind, FailureKind::cancelled);
 }
 
-// As when the sink waits for a slow caller, whose time is not the upstream's.
+// For example, the sink may wait for a slow caller; that time does not count against the upstream.
 TEST_P(ClientTest, TheDeadlineMayMoveOnWhileTheSinkIsAtWork) {
   class SlowSink final : public HttpSink {
    public:
@@ -519,7 +520,7 @@ TEST_P(ClientTest, TheDeadlineMayMoveOnWhileTheSinkIsAtWork) {
     TestCall& call_;
     runtime::Event& taken_;
   };
-  // A busy machine may take longer to bring the first bytes, which are late then.
+  // On a busy machine the first bytes may come after the timeout, so it grows until they do not.
   bool has_begun = false;
   for (int timeout_ms = 100; !has_begun; timeout_ms *= 2) {
     ASSERT_LT(timeout_ms, patience_ms);
@@ -600,7 +601,7 @@ TEST_P(ClientTest, NothingIsSentToAddressesThatAreNotAllowed) {
   const std::string port = std::to_string(upstream.port());
   for (const std::string host : {"127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]",
                                  "10.0.0.1", "169.254.169.254", "0.0.0.0", "224.0.0.1",
-                                 // Numbers that the resolver takes for addresses.
+                                 // Numbers that the resolver accepts as addresses.
                                  "2130706433", "0x7f.1", "127.1", "017700000001"}) {
     TestSink sink;
     const std::string url = "http://" + host + ":" + port + "/";
@@ -611,7 +612,7 @@ TEST_P(ClientTest, NothingIsSentToAddressesThatAreNotAllowed) {
         << done.error().message;
     EXPECT_FALSE(done.error().maybe_sent);
   }
-  // Allowed: near ones, never those that nobody can own.
+  // If private addresses are allowed, addresses that no host can have are still refused.
   TestSink allowed;
   EXPECT_TRUE(get("http://localhost:" + port + "/", allowed).ok());
   TestSink refused;
@@ -648,7 +649,7 @@ TEST_P(ClientTest, ConnectionRefusedIsTransportAndNotSent) {
   EXPECT_FALSE(done.error().maybe_sent);
 }
 
-// It is the gateway that lacks something then: no upstream is to blame.
+// The gateway lacks a resource in this case, so the upstream is not blamed.
 TEST_P(ClientTest, WithoutADescriptorTheUpstreamIsUnavailableAndNothingWasSent) {
 #if defined(__SANITIZE_ADDRESS__)
   GTEST_SKIP() << "UBSan makes a pipe to see whether an object may be read";
@@ -668,7 +669,7 @@ TEST_P(ClientTest, WithoutADescriptorTheUpstreamIsUnavailableAndNothingWasSent) 
   EXPECT_FALSE(done.error().maybe_sent);
 }
 
-// The only Thread of the pool is busy, so the name cannot be resolved.
+// The pool's only Thread is busy, so the name cannot be resolved.
 TEST(ClientOnFiber, TheConnectTimeoutIncludesTheResolutionOfTheName) {
   runtime::RuntimeOptions runtime_options;
   runtime_options.pool_threads = 1;
@@ -715,7 +716,7 @@ TEST_P(ClientTest, OriginsAreBounded) {
     TestSink sink;
     ASSERT_TRUE(get(upstream->url(), sink).ok());
   }
-  // The first origin gave way and took its connection with it.
+  // The first origin was evicted, and its connection with it.
   EXPECT_EQ(one.connections(), 2);
 }
 

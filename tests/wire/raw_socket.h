@@ -1,6 +1,6 @@
-// RawSocket: a client or a scripted upstream that sends exactly the bytes a test says. Waits by
-// poll(2) under one deadline for the whole test step, so a broken server fails instead of hanging.
-// Used by the one Thread of its test.
+// RawSocket: a client or a scripted upstream that sends exactly the bytes that a test gives. Its
+// waits use poll(2) with one deadline for all, so a broken server fails a test instead of hanging
+// it. Used by the test's Thread.
 #pragma once
 
 #include <arpa/inet.h>
@@ -25,7 +25,7 @@ namespace turnpike::wire {
 
 inline constexpr std::int64_t patience_ms = 20'000;
 
-// A chunked body of this many bytes, all framing but for one byte of content a line.
+// A chunked body of this many bytes that is all framing, except for one byte of content per line.
 inline std::string chunks_of_framing(std::size_t bytes) {
   constexpr std::string_view end = "0\r\n\r\n";
   const std::string_view line = "1;\r\nx\r\n";
@@ -51,7 +51,8 @@ struct RawReply {
 class RawSocket {
  public:
   explicit RawSocket(int socket) : socket_(socket) {}
-  // "127.0.0.1:port". A small receive buffer makes a slow reader of whoever reads slowly.
+  // `address` is "127.0.0.1:port". A small receive buffer makes this a slow reader if it reads
+  // slowly.
   static RawSocket connect(const std::string& address, int receive_buffer_bytes = 0) {
     sockaddr_in to{};
     to.sin_family = AF_INET;
@@ -76,14 +77,14 @@ class RawSocket {
     if (socket_ >= 0) ::close(std::exchange(socket_, -1));
   }
   void shut_down_writing() { ::shutdown(socket_, SHUT_WR); }
-  // The close resets the connection.
+  // Closes with a reset of the connection.
   void reset() {
     const linger hard{1, 0};
     ::setsockopt(socket_, SOL_SOCKET, SO_LINGER, &hard, sizeof(hard));
     close();
   }
 
-  // False when the peer is gone before all was sent.
+  // Returns false if the peer leaves before all is sent.
   bool send(std::string_view bytes) {
     while (!bytes.empty()) {
       const ssize_t sent = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
@@ -93,7 +94,7 @@ class RawSocket {
     return true;
   }
 
-  // Waits until all that was sent is in the peer's hands; false at the end of the patience.
+  // Waits until the peer's kernel has received everything; false at the deadline.
   [[nodiscard]] bool has_been_taken() const {
     int left = 0;
     while (::ioctl(socket_, SIOCOUTQ, &left) == 0 && left > 0) {
@@ -103,14 +104,14 @@ class RawSocket {
     return left == 0;
   }
 
-  // Reads until `bytes` are buffered; false at the end of the stream or of the patience.
+  // Reads until `bytes` are buffered; false at the end of the stream or at the deadline.
   bool fill(std::size_t bytes) {
     while (buffer_.size() < bytes) {
       if (!receive_some()) return false;
     }
     return true;
   }
-  // Up to and including `mark`, taken from the buffer.
+  // Takes from the buffer up to and including `mark`.
   std::optional<std::string> read_past(std::string_view mark) {
     for (;;) {
       const std::size_t at = buffer_.find(mark);
@@ -123,7 +124,7 @@ class RawSocket {
     buffer_.erase(0, bytes);
     return taken;
   }
-  // Everything until the peer closes; none when it does not within the patience.
+  // Reads until the peer closes; nothing if it has not done so by the deadline.
   std::optional<std::string> read_to_end() {
     while (receive_some()) {
     }

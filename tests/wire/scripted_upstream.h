@@ -1,5 +1,5 @@
 // ScriptedUpstream: accepts on a free loopback port and runs the test's script for each connection
-// on its own Thread, one after the other. Owned by a test; ends with it.
+// on its own Thread, one after the other. Owned by a test; the destructor ends it.
 #pragma once
 
 #include <atomic>

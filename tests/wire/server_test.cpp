@@ -1,5 +1,5 @@
 // The server over real sockets: bounds at the limit and one past it, replies, pipelining, clients
-// that leave, deadlines, the cap on connections, draining.
+// that leave, deadlines, the limit on connections, draining.
 #include "wire/server.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ TEST(ServerBounds, Path) {
   const RawReply refused = ask(server, get(path_of(limit + 1)));
   EXPECT_EQ(refused.status, 414);
   EXPECT_EQ(refused.body.substr(0, 23), "request.target_too_long");
-  // Without an end of the line, and without a query to come.
+  // Also without the end of the line and without a query.
   EXPECT_EQ(ask(server, "GET " + path_of(limit + 1000)).status, 414);
 }
 
@@ -53,7 +53,7 @@ TEST(ServerBounds, HeaderBytes) {
   EXPECT_EQ(ask(server, get("/echo", "X: " + std::string(value, 'v') + "\r\n")).status, 200);
   EXPECT_EQ(ask(server, get("/echo", "X: " + std::string(value + 1, 'v') + "\r\n")).status, 431);
   EXPECT_EQ(ask(server, "GET /echo HTTP/1.1\r\nX: " + std::string(limit, 'v')).status, 431);
-  // Apart from the target: both at their limits.
+  // The target counts separately: both may be at their limits.
   const std::string query(base::limits::request_query_bytes_max, 'q');
   EXPECT_EQ(ask(server, get("/echo?" + query, "X: " + std::string(value, 'v') + "\r\n")).status,
             200);
@@ -89,7 +89,7 @@ TEST(ServerBounds, Body) {
   }
 }
 
-// What is announced takes nothing.
+// Announced bytes do not count.
 TEST(ServerBounds, ABodyIsMeteredAsItArrives) {
   TestServer server;
   for (const bool is_chunked : {false, true}) {
@@ -132,7 +132,7 @@ TEST(ServerBounds, ABodyThatTheMeterRefusesIs503AndTheConnectionCloses) {
       EXPECT_EQ(reply.has("Connection: close"), bytes > 100'000);
     }
   }
-  // All of it may be in the buffer of the head.
+  // The whole body may already be in the buffer of the head.
   server.handler.metered_bytes_max = 1;
   EXPECT_EQ(ask(server, "POST /metered HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\nab").status,
             503);
@@ -280,7 +280,7 @@ TEST(ServerRequests, ContinueIsSentWhenTheBodyIsRead) {
   client.send("hello");
   EXPECT_EQ(client.read_reply().body, "POST /echo hello");
 
-  // Nobody reads it: the final reply comes at once, and the connection cannot be kept.
+  // The handler does not read the body: the final reply comes at once, and the connection closes.
   client.send(
       "POST /ignore HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n");
   const RawReply refused = client.read_reply();
@@ -327,7 +327,7 @@ TEST(ServerClients, LeavingCancelsTheFiberThatWaits) {
   client.send(get("/wait"));
   ASSERT_EQ(server.handler.entered.acquire(runtime::Deadline::after_ms(patience_ms)),
             runtime::Wake::ready);
-  // Half-closed: counted as gone, and still answered.
+  // A half-closed client counts as gone but still gets its reply.
   client.shut_down_writing();
   EXPECT_EQ(client.read_reply().body, "gone");
   EXPECT_TRUE(client.is_closed_by_peer());
@@ -344,7 +344,7 @@ TEST(ServerClients, LeavingCancelsTheFiberThatWaits) {
   EXPECT_EQ(server.handler.cancelled, 2);
 }
 
-// The end arrives in the same packet as the request: there is no second notice of it.
+// The end arrives in the same packet as the request, so there is no later event for it.
 TEST(ServerClients, AnEndThatComesWithTheRequestClosesTheConnection) {
   TestServer server;
   for (int round = 0; round < 50; ++round) {
@@ -375,7 +375,7 @@ TEST(ServerDeadlines, SlowHeadSlowBodyAndSlowReader) {
   EXPECT_EQ(slow_body.read_reply().status, 408);
   slow_head.close();
   slow_body.close();
-  // The reader begins only when its reply has been given up: it is cut short.
+  // The reader begins after its reply was given up, so the reply is cut short.
   const auto until = runtime::Deadline::after_ms(patience_ms);
   while (server.server().connections_open() > 0 && !until.passed()) std::this_thread::yield();
   RawReply cut = slow_reader.read_reply();
@@ -390,8 +390,8 @@ TEST(ServerDeadlines, AnIdleConnectionIsClosed) {
   EXPECT_TRUE(server.connect().is_closed_by_peer());
 }
 
-// Whether `is_served(timeout_ms)` holds for some patience with readers; for a small one it may not
-// on a machine so busy that our reader is kept from reading for as long.
+// Whether `is_served(timeout_ms)` holds for some timeout. For a small one it may not, if a busy
+// machine keeps our reader from reading for that long.
 template <class F>
 bool holds_for_some_timeout(F is_served) {
   for (std::uint32_t timeout_ms = 200; timeout_ms < 10'000; timeout_ms *= 2) {
@@ -400,7 +400,7 @@ bool holds_for_some_timeout(F is_served) {
   return false;
 }
 
-// 8 MiB, in more than twice the time that one who takes nothing would be waited for.
+// Reads 8 MiB in more than twice the time for which a client that reads nothing is tolerated.
 bool is_slow_reader_served(std::uint32_t timeout_ms) {
   constexpr std::size_t piece = 128 * 1024;
   constexpr std::size_t pieces = 64;
@@ -478,7 +478,7 @@ TEST(ServerDrain, CutsNoCallInFlightAndClosesTheIdle) {
   EXPECT_EQ(server.server().connections_open(), 0u);
 }
 
-// A socket that is closed with unread bytes takes with it what it has not sent yet.
+// Closing a socket with unread bytes also discards what it has not sent yet.
 TEST(ServerDrain, WhatIsPipelinedBehindACallInFlightDoesNotCutItsReply) {
   TestServer server;
   RawSocket idle = server.connect();
@@ -503,7 +503,7 @@ TEST(ServerDrain, WhatIsPipelinedBehindACallInFlightDoesNotCutItsReply) {
   EXPECT_EQ(server.handler.handled, 2);
 }
 
-// A client that was connected before the stop gets an answer, not a reset.
+// A client that was connected before the stop gets a reply, not a reset.
 TEST(ServerDrain, ServesWhatWaitedToBeAccepted) {
   runtime::Runtime runtime({});
   const auto log = base::make_silent_log();
@@ -538,8 +538,7 @@ TEST(ServerDrain, BreaksOffWhatOutlivesTheDrainTime) {
   EXPECT_EQ(server.handler.cancelled, 1);
 }
 
-// As under a plugin that blocks where it must not.
-// The client keeps the connection open, as a pool does that has not looked yet.
+// The client keeps the connection open, like a pool that has not noticed the close yet.
 TEST(ServerDrain, IsWholeWhenWhoeverIsLeftHasHisLastReply) {
   TestServer server;
   RawSocket client = server.connect();
@@ -548,6 +547,7 @@ TEST(ServerDrain, IsWholeWhenWhoeverIsLeftHasHisLastReply) {
   EXPECT_TRUE(server.server().drain(std::chrono::milliseconds(0)));
 }
 
+// For example because a plugin blocks where it must not.
 TEST(ServerDrain, IsBoundedWhileALoopDoesNotTurn) {
   TestServer server({}, 1);
   RawSocket client = server.connect();

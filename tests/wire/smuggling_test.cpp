@@ -1,6 +1,6 @@
-// Bytes that two readers of HTTP may read differently, and what must come of each: which replies,
-// how many requests reached the handler, and whether the connection is closed. No case may ever
-// make the handler see a request that the client put inside a body.
+// Bytes that two HTTP readers may read differently, with the required result of each: the replies,
+// the number of requests that reach the handler, and whether the connection is closed. In no case
+// may the handler see a request that the client put into a body.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -252,7 +252,7 @@ void run(const std::vector<Case>& cases) {
       client.shut_down_writing();
       EXPECT_TRUE(client.is_closed_by_peer());
     } else {
-      // The connection is in step: one more request is answered as itself.
+      // The connection is still in step: one more request gets its own reply.
       client.send(get("/echo?in-step"));
       EXPECT_EQ(client.read_reply().body, "GET /echo?in-step ");
     }
@@ -265,7 +265,7 @@ TEST(Smuggling, Codings) { run(coding_cases()); }
 TEST(Smuggling, Chunks) { run(chunk_cases()); }
 TEST(Smuggling, Heads) { run(head_cases()); }
 
-// The length may well be one plain number.
+// Both headers are reported even if the length is a valid number.
 TEST(Smuggling, BothLengthsAreToldAsSuchInEitherOrder) {
   TestServer server({}, 1);
   for (const char* fields : {"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n",
@@ -278,7 +278,7 @@ TEST(Smuggling, BothLengthsAreToldAsSuchInEitherOrder) {
   }
 }
 
-// Every cut of the bytes into two packets must read the same.
+// Every split of the bytes into two packets must read the same.
 TEST(Smuggling, PacketsDoNotMatter) {
   TestServer server({}, 1);
   const std::string bytes =

@@ -1,6 +1,6 @@
-// TestServer: a real runtime and a real server on a free port, with a handler whose paths each do
-// one thing a protocol host may do. Owned by a test and used by its Thread; the counters are read
-// from any Thread.
+// TestServer: a real runtime and a real server on a free port. Each path of its handler does one
+// thing that a protocol host may do. Owned by a test and used by its Thread; the counters may be
+// read on any Thread.
 #pragma once
 
 #include <atomic>
@@ -91,7 +91,7 @@ class TestHandler final : public Handler {
   std::atomic<int> refused{0};
   std::atomic<int> cancelled{0};
   std::uint64_t body_bytes_max = 1024 * 1024;
-  std::atomic<std::uint64_t> metered_bytes{0};  // of the last body at /metered, so far
+  std::atomic<std::uint64_t> metered_bytes{0};  // of the last body at /metered
   std::uint64_t metered_bytes_max = 1024 * 1024;
   runtime::Semaphore entered{0};
   runtime::Semaphore left{0};
@@ -134,7 +134,7 @@ class TestHandler final : public Handler {
     if (path == "/large") {
       const std::string body(large_bytes, 'x');
       responder.send(200, {}, body);
-    } else if (path == "/pause") {  // for so many milliseconds, between two writes that end a turn
+    } else if (path == "/pause") {  // pauses for the query's milliseconds between two writes
       const std::string half(large_half_bytes, 'x');
       responder.begin(200, {}, 2 * half.size());
       responder.write(half);

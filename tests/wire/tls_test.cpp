@@ -1,4 +1,4 @@
-// TLS to upstreams: verified against an authority made by the test, by name, and reused.
+// TLS to upstreams: verified by name against an authority that the test makes, and reused.
 #include <gtest/gtest.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
@@ -39,7 +39,7 @@ void extend(X509* certificate, X509* issuer, int kind, const char* value) {
   X509_EXTENSION_free(extension);
 }
 
-// Signed by `authority`; by itself when there is none.
+// Signed by `authority`, or self-signed without one.
 Identity make_identity(const char* name, const char* alternative, const Identity* authority) {
   Identity made;
   made.key.reset(EVP_EC_gen("P-256"));
@@ -95,7 +95,7 @@ class TlsTest : public testing::Test {
   }
   ~TlsTest() override { std::filesystem::remove(authority_file_); }
 
-  // Echoes the body of each request of the connection (Content-Length), over TLS.
+  // Echoes the body (Content-Length) of each request of the connection over TLS.
   ScriptedUpstream::Script echo() {
     return [this](RawSocket& client, int) {
       SSL* const ssl = SSL_new(server_.get());

@@ -1,5 +1,5 @@
-// A pointer, a newline and a JSON text, of any bytes: point() says what a walk of the parsed
-// document says. Numbers that the library cannot hold are the one thing it may be pickier about.
+// Arbitrary bytes: a pointer, a newline and a JSON text. point() must agree with a walk of the
+// parsed document. The library may reject more only because of numbers that it cannot hold.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -42,11 +42,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!pointer) return 0;
   const std::string_view text = all.substr(end + 1);
   const Pointed found = turnpike::base::point(text, *pointer);
-  // The library skips a byte order mark and takes a NUL for the end.
+  // The library skips a byte order mark and treats a NUL as the end.
   if (text.starts_with("\xEF\xBB\xBF") || text.find('\0') != text.npos) return 0;
   const auto document = nlohmann::json::parse(text, nullptr, false);
   if (document.is_discarded()) return 0;
-  // Everything that the library reads is read here, but for what is too deep.
+  // Everything that the library reads must be readable here, except what is nested too deeply.
   if (found != Pointed::malformed) require(found == slow_point(document, *pointer));
   require(found != Pointed::malformed || text.size() > turnpike::base::json_depth_max);
   return 0;

@@ -1,6 +1,6 @@
-// What hubs, forums and nodes answer, fuzzed: the first byte chooses the source, the answers
-// follow, divided by 0x1E, all with status 200. A step that fails must leave the cursor where it
-// was, and a store that its readers find whole.
+// Arbitrary answers of hubs, forums and nodes. The first byte selects the source; the answers
+// follow, separated by 0x1E, all with status 200. A step that fails must leave the cursor
+// unchanged, and the store must stay consistent for its readers.
 #include <turnpike/helpers/test_host.h>
 
 #include <cstdlib>

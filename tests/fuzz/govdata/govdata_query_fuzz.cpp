@@ -1,5 +1,5 @@
-// A caller's query against every route of a small store: any bytes must give an answer of the
-// provider, never a failure of it.
+// Arbitrary queries against every route of a small store. Each must get an answer of the provider,
+// never a failure.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>

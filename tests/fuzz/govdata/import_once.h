@@ -1,5 +1,5 @@
-// Imports fuzzed bytes into a store in memory, twice: the second import must find nothing new or
-// changed where the first one was kept.
+// Imports arbitrary bytes twice into a store in memory. If the first import rejected nothing, the
+// second must find nothing new or changed. One Thread.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,8 @@ inline void import_twice(Format format, const std::uint8_t* data, std::size_t si
   if (kept.status == "failed") return;
   Input second(open_memory(bytes));
   const ImportSummary again = run_import(*store, second, options, nullptr);
-  // Order can matter once: what the first run could not place may find its proposal in the second.
+  // If the first run rejected a record because its proposal came later, the second may find the
+  // proposal.
   if (kept.rows_rejected == 0 && again.rows_new + again.rows_changed > 0) std::abort();
 }
 

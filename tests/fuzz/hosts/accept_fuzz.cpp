@@ -1,5 +1,5 @@
-// Accept from bytes nobody has looked at: it has one of the forms, the same in two fields as in
-// one, and a client that adds a range which takes all is never refused.
+// Arbitrary values of Accept: the result is one of the forms, it is the same for two fields as for
+// one, and a client that adds a range for everything is never refused.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// The queries of the account routes, from bytes nobody has looked at: whatever is taken is within
-// its bounds. The bytes are tried as a query, as a cursor, and as what a signed cursor says.
+// Arbitrary queries of the account routes: accepted values are within their bounds. The bytes are
+// used as a query, as a cursor, and as the content of a signed cursor.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

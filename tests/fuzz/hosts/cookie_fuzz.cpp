@@ -1,5 +1,5 @@
-// Cookies from bytes nobody has looked at: what is found can be sent in a header field as it is,
-// and what is set, whatever its value, has the attributes of its cookie and no others.
+// Arbitrary cookies: a value that is found can be sent in a header field unchanged, and a cookie
+// that is set has exactly its own attributes, whatever its value.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -36,7 +36,7 @@ void check_set(std::string_view value) {
   check(set.ends_with(attributes));
   const std::string pair = set.substr(0, set.size() - attributes.size());
   check(pair.find(';') == pair.npos);
-  // As a browser sends it.
+  // The field as a browser sends it.
   const std::string field = "a=1; " + pair + "; b=2";
   const HeaderField fields[] = {{"Cookie", field}};
   const auto found = cookie.read(fields);

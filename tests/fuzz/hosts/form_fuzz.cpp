@@ -1,5 +1,5 @@
-// Forms from bytes nobody has looked at: what is taken is UTF-8, within its bound, each name once,
-// and says the same when it is written anew.
+// Arbitrary forms: an accepted form is UTF-8, within its bound, has each name once, and has the
+// same meaning when it is written again.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

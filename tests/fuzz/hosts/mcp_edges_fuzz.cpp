@@ -1,6 +1,6 @@
-// What decides who may talk to the MCP host, and the URIs of its resources, from bytes nobody has
-// looked at: the first line is Host, the second Origin, the rest a URI. Whatever passes is one of
-// the forms that a slow reading allows; whatever is answered is JSON.
+// The access checks of the MCP host and the URIs of its resources, with arbitrary bytes: the first
+// line is Host, the second Origin, the rest a URI. Accepted values have one of the forms that a
+// slow reading allows; every answer is JSON.
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -57,7 +57,7 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-// "http://" and a name of this machine, with a port of digits or none.
+// "http://" and a name of this machine, optionally with a numeric port.
 bool is_of_this_machine(std::string_view origin) {
   for (const std::string_view name : {"http://localhost", "http://127.0.0.1", "http://[::1]"}) {
     if (origin == name) return true;
@@ -111,7 +111,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check_origin(host);
   check_origin(origin);
   check_origin(rest);
-  if (!base::is_utf8(rest)) return 0;  // JSON holds no other texts
+  if (!base::is_utf8(rest)) return 0;  // JSON text must be UTF-8
 
   static ViewBackend backend;
   if (backend.program == nullptr) backend.program = make_view();

@@ -1,6 +1,6 @@
-// A message of MCP and the headers that mirror it, from bytes nobody has looked at: the first line
-// is the header values, separated by tabs, the rest the body. What is read is within its bounds,
-// what is answered is JSON.
+// An arbitrary MCP message and the headers that mirror it: the first line has the header values,
+// separated by tabs, the rest is the body. Accepted messages are within their bounds; every answer
+// is JSON.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// Any bytes as the arguments of a tool: what is accepted keeps the declared policy and reaches the
-// tool's route; what is not is told with its place.
+// Arbitrary bytes as the arguments of a tool: accepted arguments satisfy the declared policy and
+// reach the tool's route; each problem has a location.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -55,7 +55,7 @@ std::shared_ptr<const registry::Program> make_program() {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const auto program = make_program();
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  constexpr int depth_max = 64;  // as hosts bound it
+  constexpr int depth_max = 64;  // the hosts' bound
   const auto arguments = nlohmann::json::parse(
       text,
       [](int depth, nlohmann::json::parse_event_t, nlohmann::json&) { return depth < depth_max; },
@@ -63,7 +63,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (arguments.is_discarded()) return 0;
   const registry::Tool& tool = program->tools()[0];
   const registry::Route& route = program->routes()[program->operations()[tool.operation].route];
-  const auto body = arguments.find("body");  // the end of what is no object
+  const auto body = arguments.find("body");  // end() if it is no object
   const std::string body_text = body == arguments.end() ? "" : body->dump();
   const auto call = hosts::mcp::read_tool_call(*program, tool, arguments, body_text);
   if (!call.ok()) {

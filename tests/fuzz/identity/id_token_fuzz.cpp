@@ -1,7 +1,6 @@
-// What another provider of identities sends, from bytes nobody has looked at: as its metadata, as
-// its key set, as a token, as the header and as the claims of one. What is taken says what the
-// bytes say, by a reading that is simpler; a token fits no key that did not sign it, and only with
-// the bytes that were signed.
+// Arbitrary bytes from another identity provider: as its metadata, as its key set, as a token, and
+// as a token's header and claims. Accepted values match a simpler reading of the bytes. A token
+// verifies only with the key that signed it and only with the signed bytes.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -81,7 +80,7 @@ void check_key_set(std::string_view text) {
   check(!keys->verify(token, crypto::all_jws_algorithms).ok());
 }
 
-// One token with parts of it replaced.
+// A signed token with parts of it replaced.
 void check_token(const std::string& bytes) {
   static const support::JwsSigner signer(crypto::JwsAlgorithm::es256);
   static const crypto::KeySet keys = crypto::KeySet::parse(signer.key_set()).value();
@@ -97,7 +96,8 @@ void check_token(const std::string& bytes) {
         whole.substr(0, second + 1) + encoded}) {
     check(keys.verify(other, crypto::all_jws_algorithms).ok() == (other == whole));
   }
-  // A header of anybody's choice that the key did sign: what it names must be what was tried.
+  // A header of an attacker's choice with a valid signature: it must name the algorithm that was
+  // used.
   const auto own = keys.verify(signer.sign(bytes, "{}"), crypto::all_jws_algorithms);
   if (!own.ok()) return;
   check(*own == "{}" && json::parse(bytes)["alg"] == "ES256");

@@ -1,6 +1,6 @@
-// Passkeys from bytes nobody has looked at: as what a page sends, as client data, as authenticator
-// data, as a signature and as a stored key. What is taken says what the bytes say, by a reading
-// that is simpler; and a signature fits the bytes it was made for, and no others.
+// Arbitrary bytes as passkey data: as input from a page, as client data, as authenticator data, as
+// a signature and as a stored key. Accepted values match a simpler reading of the bytes. A
+// signature fits only the bytes for which it was made.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -71,7 +71,7 @@ void check_readers(std::string_view text) {
   check(handle == (handle.is_null() ? json() : json(base::base64url(assertion->user_handle))));
 }
 
-// The id stands where the layout says, so that it is the right one whenever there is one.
+// The expected id is taken from its place in the layout, so it is right whenever there is one.
 void check_authenticator_data(const std::string& data) {
   const auto at = [&](std::size_t place) { return static_cast<std::uint8_t>(data[place]); };
   const std::size_t id_bytes = data.size() < 55 ? 0u : at(53) * 256u + at(54);
@@ -108,7 +108,7 @@ void check_client_data(const std::string& data) {
   check(whole.value("crossOrigin", json(false)) == false && !whole.contains("topOrigin"));
 }
 
-// One assertion with one part of it replaced.
+// A valid assertion with one part replaced.
 void check_signature(const std::string& bytes) {
   static const identity::RelyingParty example{"example.org", "https://example.org"};
   static const auto made = identity::check_registration(
@@ -130,7 +130,7 @@ void check_signature(const std::string& bytes) {
   for (std::string identity::PasskeyAssertion::*member :
        {&identity::PasskeyAssertion::client_data, &identity::PasskeyAssertion::authenticator_data,
         &identity::PasskeyAssertion::signature, &identity::PasskeyAssertion::user_handle}) {
-    // Verifying is slow, and longer ones are all alike.
+    // Verification is slow, and all longer signatures are handled alike.
     if (member == &identity::PasskeyAssertion::signature && bytes.size() > 80) continue;
     identity::PasskeyAssertion other = whole;
     other.*member = bytes;

@@ -1,7 +1,6 @@
-// A document by which a client describes itself, from bytes nobody has looked at: its URL in the
-// first line, Cache-Control in the second, the document behind them. What is fetched from is one of
-// the URLs that a slower reading allows, what is taken is of that URL and could have been
-// registered, and nothing is believed shorter or longer than our bounds.
+// An arbitrary client metadata document: its URL in the first line, Cache-Control in the second,
+// then the document. A URL is fetched only if a slower reading allows it, an accepted document
+// belongs to its URL and could have been registered, and its lifetime is within our bounds.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -27,7 +26,7 @@ std::string line_of(std::string& text) {
   return line;
 }
 
-// Whether a path leads elsewhere once its dots are resolved: every "%2e" is written as a dot first.
+// Whether resolving its dot segments changes a path. Each "%2e" counts as a dot.
 bool climbs(std::string path) {
   for (const char* const escape : {"%2e", "%2E"}) {
     for (std::size_t at = path.find(escape); at != path.npos; at = path.find(escape)) {

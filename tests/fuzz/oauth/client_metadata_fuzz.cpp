@@ -1,5 +1,5 @@
-// What a client says of itself, from bytes nobody has looked at: what is taken could be registered
-// and asked for again, and its id does not depend on the order in which it names its URIs.
+// Arbitrary client metadata: an accepted client could be registered and found again, and its id
+// does not depend on the order of its URIs.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

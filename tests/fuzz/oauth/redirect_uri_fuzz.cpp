@@ -1,5 +1,5 @@
-// Redirect URIs from bytes nobody has looked at: two, divided by a line end. What is taken and what
-// matches is what a slower reading says.
+// Two arbitrary redirect URIs, separated by a line break. Acceptance and matching must agree with a
+// slower reading.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// Any bytes as a registry: compile() answers with problems or with a program whose canonical form
-// is canonical, and whose routes find themselves.
+// Arbitrary bytes as a registry: compile() answers with problems, or with a program whose canonical
+// form is canonical and whose routes can be found by their own paths.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -48,7 +48,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       }
     }
     const Match match = program.match(path);
-    // A narrower route may have the path, if "~" is a literal somewhere.
+    // If "~" is a literal somewhere, a narrower route may have the path.
     require(path.size() > turnpike::base::limits::request_path_bytes_max ||
             match.status == MatchStatus::found);
     require(match.route == nullptr || program.find_route(match.route->id) == match.route);

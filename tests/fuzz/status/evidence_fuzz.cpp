@@ -1,7 +1,7 @@
-// Evidence from bytes nobody has looked at. Each reader takes only what it would write itself, a
-// book that was read goes on without harm, and a verifier ends every stream with a sentence or
-// without a fault. The same bytes are also taken as edits of evidence that fits: whatever they
-// change is found.
+// Arbitrary bytes as evidence. Each reader accepts only text that it would write itself, an
+// accepted book can be continued without harm, and a verifier ends every stream with a problem or
+// finds it valid. The same bytes are also used as edits of valid evidence: every change must be
+// found.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -28,7 +28,7 @@ void check_readers(std::string_view line) {
   auto book = Book::read(line);
   if (!book.ok()) return;
   check(book->canonical() == line);
-  // Two rounds on top of whatever it says.
+  // Appends two rounds, whatever the book says.
   const TargetSet set = dozen();
   RoundHead head;
   head.stream = "st_01";
@@ -45,7 +45,7 @@ void check_readers(std::string_view line) {
   }
 }
 
-// Signed by the seed of all streams of tests.
+// Evidence that is signed with the seed of all test streams.
 const Stream& recorded() {
   static const Stream stream = [] {
     Stream made(dozen());
@@ -59,7 +59,7 @@ const Stream& recorded() {
   return stream;
 }
 
-// False: some line does not fit.
+// Returns false if any line does not fit.
 bool verify(std::string_view text) {
   Verifier verifier({turnpike::crypto::ed25519_public_key(recorded().seed)});
   bool fits = true;
@@ -74,7 +74,7 @@ bool verify(std::string_view text) {
   return fits;
 }
 
-// Each three bytes: where, and what is changed there.
+// Each edit is three bytes: two for the place, one for the change.
 void check_edits(std::string_view edits) {
   static const std::string evidence = recorded().evidence();
   std::string text = evidence;
@@ -84,7 +84,7 @@ void check_edits(std::string_view edits) {
     };
     text[(byte(0) * 256 + byte(1)) * 7 % text.size()] ^= edits[at + 2];
   }
-  // The newline behind the last line is no part of it.
+  // The newline after the last line is not part of the line.
   const bool is_same = std::string_view(text).substr(0, text.size() - 1) ==
                        std::string_view(evidence).substr(0, evidence.size() - 1);
   check(verify(text) == (is_same && text.back() == '\n'));

@@ -1,5 +1,5 @@
-// Bodies of webhooks, and objects of Stripe's API, of any bytes: none makes a fault, hints name ids
-// alone, and nothing is paid without an amount, a currency and a payment that look like ones.
+// Arbitrary bytes as webhook bodies and API objects of Stripe: none causes a fault, hints contain
+// only ids, and nothing counts as paid without a valid amount, currency and payment.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>

@@ -1,6 +1,6 @@
-// A Stripe-Signature, a newline and a body, of any bytes. Nobody who lacks the secret is believed,
-// and with the signature of the body put behind what was sent, only a header that was malformed or
-// has another time is refused.
+// Arbitrary bytes: a Stripe-Signature, a newline and a body. Without the secret, nothing is
+// accepted. With the right signature appended, a header is refused only if it is malformed or has
+// another time.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -29,12 +29,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const SignatureFault fault = check_signature(header, body, secrets, now_s);
   check(fault != SignatureFault::none && !text_of(fault).empty());
   if (fault == SignatureFault::malformed) return 0;
-  // It has one time, since it is not malformed.
+  // The header is not malformed, so it has exactly one time.
   const std::size_t at = header.starts_with("t=") ? 0 : header.find(",t=") + 1;
   const std::string time = header.substr(at + 2, header.find(',', at) - at - 2);
   const std::string right = header + ",v1=" + signature_of(secrets[1], time, body);
   const SignatureFault again = check_signature(right, body, secrets, now_s);
-  check(again == SignatureFault::malformed ||  // too many, or too long
+  check(again == SignatureFault::malformed ||  // too many or too long
         again == (fault == SignatureFault::no_match ? SignatureFault::none : fault));
   return 0;
 }

@@ -1,4 +1,4 @@
-// Calls of any bytes: none makes a fault, and what is decoded is within the call.
+// Arbitrary calls: none causes a fault, and decoded parts lie within the call.
 #include <cstdint>
 #include <cstdlib>
 

@@ -1,4 +1,4 @@
-// Code blobs of any bytes: none makes a fault, and a version is told of whole code alone.
+// Arbitrary code blobs: none causes a fault, and only complete code has a version.
 #include <cstdint>
 #include <cstdlib>
 

@@ -1,4 +1,4 @@
-// What callers send, of any text: it is read, or every problem has words.
+// Arbitrary input of callers: it is read, or every problem has a message.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>

@@ -1,4 +1,4 @@
-// Answers of nodes of any text: none makes a fault.
+// Arbitrary answers of nodes: none causes a fault.
 #include <cstdint>
 #include <string_view>
 

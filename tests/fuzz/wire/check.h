@@ -1,5 +1,5 @@
-// What a harness asserts: ends the process, in every build, when a property does not hold. Plain
-// functions; any Thread.
+// The assertion of the harnesses: ends the process, in every build, if a property does not hold.
+// Plain functions; any Thread.
 #pragma once
 
 #include <cstdlib>

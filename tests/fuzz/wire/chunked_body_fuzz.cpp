@@ -1,5 +1,5 @@
-// Chunked bodies: the content and the place where it ends do not depend on how the bytes are cut
-// into packets, the content never passes its bound, and a plain reader of the grammar agrees.
+// Chunked bodies: the content and its end do not depend on how the bytes are split into packets,
+// the content never exceeds its bound, and a simple reader of the grammar agrees.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -44,7 +44,7 @@ Outcome decode(std::string_view bytes, std::size_t packet_bytes) {
   return outcome;
 }
 
-// Bodies without extensions and trailers, read the obvious way; none when it is not such a body.
+// A simple reader of bodies without extensions and trailers; nothing if the body has another form.
 std::optional<Outcome> decode_plainly(std::string_view bytes) {
   Outcome outcome;
   for (;;) {

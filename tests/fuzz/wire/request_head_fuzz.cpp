@@ -1,5 +1,5 @@
-// Request heads: however the bytes are cut into packets, and however the buffer moves meanwhile,
-// the verdict is the same, every view lies in the buffer, and an accepted head has one meaning.
+// Request heads: the verdict does not depend on how the bytes are split into packets or on how the
+// buffer moves, every view lies in the buffer, and an accepted head has one meaning.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -16,7 +16,7 @@ constexpr HeadBounds bounds{256, 512, 1024, 16};
 
 struct Verdict {
   ParseStep step;
-  std::string text;  // what was understood
+  std::string text;  // the parsed head
 };
 
 Verdict parse(std::string_view bytes, std::size_t packet_bytes) {
@@ -29,7 +29,7 @@ Verdict parse(std::string_view bytes, std::size_t packet_bytes) {
     size = std::min(bytes.size(), size + packet_bytes);
     std::unique_ptr<char[]> moved(new char[size]);
     std::memcpy(moved.get(), bytes.data(), size);
-    buffer = std::move(moved);  // the parser follows
+    buffer = std::move(moved);  // the parser must follow
     step = parser.parse_head(buffer.get(), size);
   }
   if (step != ParseStep::complete) return {step, {}};
@@ -63,7 +63,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const Verdict in_packets = parse(bytes, 1u + data[0] % 64u);
   check((at_once.step == ParseStep::complete) == (in_packets.step == ParseStep::complete));
   check(at_once.text == in_packets.text);
-  // A refusal may come later in packets, or with other words, but it comes.
+  // In packets, a refusal may come later or with another reason, but it must come.
   if (at_once.step == ParseStep::refused) check(in_packets.step != ParseStep::complete);
   return 0;
 }

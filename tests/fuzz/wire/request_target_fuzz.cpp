@@ -1,5 +1,5 @@
-// Targets and URLs: a split loses nothing and makes nothing up, and a path or query without fault
-// holds only the characters of RFC 3986.
+// Targets and URLs: a split neither loses nor adds bytes, and a valid path or query has only
+// characters that RFC 3986 allows.
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -1,5 +1,5 @@
 // Replies of an upstream: the verdict, the fields and the content do not depend on how the bytes
-// are cut into packets; an accepted reply has an end that can be told.
+// are split into packets; an accepted reply has a definite end.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

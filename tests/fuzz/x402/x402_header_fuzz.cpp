@@ -1,5 +1,5 @@
-// The value of a PAYMENT-SIGNATURE header: any bytes give a payment, a sentence or a reason. What
-// was read is the same when its compact text is read again, and is verified without a fault.
+// Arbitrary values of a PAYMENT-SIGNATURE header give a payment, a sentence or a reason. The
+// compact text of a payment reads back as the same payment, and its verification causes no fault.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -24,7 +24,7 @@ void read(std::string_view header) {
       payment_key(*again) != payment_key(*payload)) {
     std::abort();
   }
-  // No seed has the key of its payer: nothing that is made of them is recovered.
+  // No seed is signed with its payer's key, so no signer may be recovered as the payer.
   const auto verified = verify(*payload, payload->accepted, {}, 1'800'000'000, 30);
   if (verified && verified->proof == Proof::recovered) std::abort();
 }

@@ -1,5 +1,5 @@
-// The JSON of a payment, without its base64, against nlohmann-json as a second reader: what ours
-// takes is JSON of the same content, and what it calls no JSON is none.
+// The JSON of a payment (without base64), compared with nlohmann-json: text that our reader accepts
+// is JSON with the same content, and text that it calls invalid is invalid.
 #include <cstdint>
 #include <cstdlib>
 #include <optional>
@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-// Nothing: it cannot say. It has no room for some numbers, and takes a NUL for the end.
+// Empty if nlohmann-json cannot decide: some numbers are out of its range, and a NUL ends its text.
 std::optional<json> read_by_nlohmann(const std::string& text) {
   if (text.find('\0') != text.npos) return std::nullopt;
   try {
@@ -31,7 +31,7 @@ std::optional<json> read_by_nlohmann(const std::string& text) {
 
 void compare(const std::string& text) {
   const auto ours = JsonText::parse(text);
-  const bool is_deep = !ours && ours.error() == JsonFault::too_deep;  // it has no such bound
+  const bool is_deep = !ours && ours.error() == JsonFault::too_deep;  // only ours has this bound
   const auto theirs = is_deep ? std::nullopt : read_by_nlohmann(text);
   if (!theirs) return;
   if (!ours) {

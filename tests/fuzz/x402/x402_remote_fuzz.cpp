@@ -1,5 +1,5 @@
-// Replies of facilitators and of nodes: no bytes make a fault, and none make more of a settlement
-// than they say. The first byte chooses the reader.
+// Arbitrary replies of facilitators and nodes: none causes a fault, and none is taken for a
+// settlement that it does not report. The first byte selects the reader.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

@@ -1,7 +1,7 @@
-// A DID document, a newline and what somebody presents as a receipt or an offer, of any bytes.
-// Whatever is read, a statement comes with a resource, a key and a doubt where there is cause for
-// one. Where the first line is empty, the document is ours and the rest is signed here, so that
-// what lies behind the signature is reached, too.
+// Arbitrary bytes: a DID document, a newline, and a presented receipt or offer. An accepted
+// statement has a resource, a key and, where there is cause, a doubt. If the first line is empty,
+// the document is ours and the rest is signed here, so that the code after the signature check is
+// reached, too.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -50,7 +50,7 @@ void check(const Result<std::vector<x402::Statement>, std::string>& statements) 
     require(!statement.resource_url().empty() && !statement.kid.empty());
     require(statement.is_of_host || !statement.doubts.empty());
     require(statement.is_in_key_life || !statement.doubts.empty());
-    // Canonical text is canonical.
+    // The payload's text must be canonical.
     const auto again = x402::JsonText::parse(statement.payload);
     require(again.ok());
     if (const auto text = x402::canonical_json(again->root())) require(*text == statement.payload);

@@ -19,11 +19,11 @@ TEST(Bars, AreRectanglesOfAttributesAloneAndSayWhatTheyShow) {
   const std::string svg = bars(all, "Calls by day.").text;
   EXPECT_TRUE(svg.starts_with("<svg class=\"bars\" role=\"img\"")) << svg;
   EXPECT_NE(svg.find("aria-label=\"Calls by day.\""), svg.npos);
-  EXPECT_EQ(count(svg, "<rect "), 3u);  // a part of nothing is not drawn
+  EXPECT_EQ(count(svg, "<rect "), 3u);  // a part of zero is not drawn
   EXPECT_EQ(count(svg, "class=\"warn\""), 1u);
   EXPECT_EQ(svg.find("style"), svg.npos);
   EXPECT_NE(svg.find("2026-11-24: 3 charged, 2 not"), svg.npos);
-  // The highest is as high as the chart, the others in proportion: 114 units for 10.
+  // The highest bar fills the chart (114 units for 10); the others are in proportion.
   EXPECT_NE(svg.find("y=\"16\" width=\"288\" height=\"114\""), svg.npos) << svg;
   EXPECT_NE(svg.find("height=\"34.2\""), svg.npos) << svg;
   EXPECT_NE(svg.find("height=\"22.8\" class=\"warn\""), svg.npos) << svg;

@@ -33,7 +33,7 @@ TEST(PurchaseWordsTest, ExamplesAreAmountsOfTheTerms) {
   terms.minimum_minor = 300;
   terms.maximum_minor = 1'000;
   terms.step_minor = 300;
-  // 1,000 is no multiple of the step.
+  // 1,000 is not a multiple of the step.
   EXPECT_THAT(example_amounts(terms), ElementsAre(300));
   EXPECT_EQ(usual_amount(terms), 300);
   EXPECT_EQ(usual_amount({}), 1'000);

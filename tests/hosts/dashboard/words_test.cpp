@@ -86,7 +86,7 @@ TEST(Words, LinksEncodeTheirValuesAndLeaveOutWhatIsEmpty) {
             "/x?b=1%26c%3D%3C2%3E&d=e%20f");
 }
 
-// Every reason that a call may end with has a sentence of its own.
+// Every reason with which a call may end has its own sentence.
 TEST(WhyCharged, IsASentenceForEveryReason) {
   EXPECT_EQ(why_charged(call_that_ended("success", 200)),
             "Charged 2 Credits: the provider answered 200, which this operation declares a "

@@ -72,7 +72,7 @@ TEST(AnswerTest, TheEventStreamIsForWhoTakesNothingElse) {
   EXPECT_FALSE(wants_event_stream({})) << "nothing is said";
 }
 
-// A line would end the event; between the tokens of JSON it is a blank like another.
+// A line break would end the event; between JSON tokens it can be replaced by a space.
 TEST(AnswerTest, AnEventIsOneLine) {
   EXPECT_EQ(as_event("{\"a\":\r\n 1}"), "event: message\ndata: {\"a\":   1}\n\n");
 }

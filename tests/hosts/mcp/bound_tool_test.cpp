@@ -1,5 +1,5 @@
-// Tools of the registry on the real host: what they show of their operation, and which call they
-// make of their arguments. What arguments may be is tests/hosts/mcp/tool_call_test.cpp.
+// Tools of the registry on the real host: what they show of their operation, and the calls that
+// they make from their arguments. Arguments are tested in tests/hosts/mcp/tool_call_test.cpp.
 #include "hosts/mcp/bound_tool.h"
 
 #include <optional>
@@ -45,7 +45,7 @@ std::shared_ptr<const registry::Program> make_program() {
   return *std::move(compiled);
 }
 
-// An invocation, copied.
+// A copy of an invocation.
 struct Asked {
   std::string method, path, query, body, content_type, key, authorization;
   std::optional<exchange::FoundOperation> found = {};

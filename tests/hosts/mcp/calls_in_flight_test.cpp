@@ -35,7 +35,7 @@ TEST(CallsInFlightTest, WithoutACredentialOrAnIdNobodyCanNameIt) {
   EXPECT_FALSE(notification.is_cancelled());
 }
 
-// Clients that share a key count their ids alike: none of them may end the call of another.
+// Clients that share a key may use the same ids, so an ambiguous id must cancel no call.
 TEST(CallsInFlightTest, OfSeveralOfOneNameNoneIsEnded) {
   CallsInFlight calls;
   Call first(calls, "key", "1");

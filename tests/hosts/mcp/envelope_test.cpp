@@ -92,7 +92,7 @@ TEST(EnvelopeTest, ALegacyVersionIsLegacyWhateverOtherHeadersSay) {
   EXPECT_EQ(*era, Era::legacy);
 }
 
-// The handshake is what a client learns the versions by.
+// Clients learn the versions by the handshake.
 TEST(EnvelopeTest, AHandshakeIsLegacyWhateverVersionItsHeaderNames) {
   for (const char* version : {"2025-03-26", "2024-11-05", "2099-01-01", "draft", ""}) {
     const Fields headers = {{"MCP-Protocol-Version", version}};

@@ -51,7 +51,7 @@ TEST(JsonRpcTest, WhatIsNoJsonIsAParseError) {
   }
 }
 
-// All of the body is the message.
+// The message is the whole body.
 TEST(JsonRpcTest, ANulByteIsNotTheEndOfAMessage) {
   const std::string message = R"({"jsonrpc":"2.0","id":1,"method":"m"})";
   for (const std::string_view rest : {std::string_view("\0", 1), std::string_view("\0garbage", 8),
@@ -76,7 +76,7 @@ TEST(JsonRpcTest, WhatIsNoMessageIsAnInvalidRequest) {
   }
 }
 
-// Two readers of one text must not see two things.
+// Two readers of one text must not read different values.
 TEST(JsonRpcTest, AMemberThatIsThereTwiceIsRefused) {
   EXPECT_EQ(code_of(R"({"jsonrpc":"2.0","id":1,"method":"a","method":"b"})"), RpcCode::parse_error);
   EXPECT_EQ(code_of(R"({"jsonrpc":"2.0","id":1,"method":"a","params":{"x":[{"y":1,"y":2}]}})"),
@@ -84,7 +84,7 @@ TEST(JsonRpcTest, AMemberThatIsThereTwiceIsRefused) {
 }
 
 TEST(JsonRpcTest, DepthIsBoundedAtTheLimit) {
-  const int inner = message_depth_max - 2;  // the message and its params are two
+  const int inner = message_depth_max - 2;  // the message and its params are two levels
   EXPECT_TRUE(read_message(nested(inner)).ok());
   EXPECT_EQ(code_of(nested(inner + 1)), RpcCode::parse_error);
   EXPECT_EQ(code_of(std::string(1'000'000, '[')), RpcCode::parse_error);

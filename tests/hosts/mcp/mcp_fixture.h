@@ -1,5 +1,5 @@
-// The MCP host on a real server and real sockets, with the exchange and the keys behind it played
-// by scripts. One test Thread; the host's own Threads are the runtime's.
+// The MCP host on a real server and real sockets, over a scripted exchange and authenticator. Used
+// by the test's Thread; the host runs on the runtime's Threads.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@
 
 namespace turnpike::hosts::mcp {
 
-// No program is installed and the database is away; calls are what the test makes of them.
+// No program is installed and the database is unavailable; the test defines the answers to calls.
 class ScriptedBackend final : public Backend {
  public:
   std::function<exchange::Served(const exchange::Invocation&, exchange::ReplyWriter&)> on_serve;
@@ -50,7 +50,7 @@ class FixedToolsets final : public Toolsets {
  public:
   explicit FixedToolsets(std::shared_ptr<const Toolset> tools) : tools_(std::move(tools)) {}
   std::shared_ptr<const Toolset> toolset() override { return tools_; }
-  // REQUIRES: nobody asks at the same time.
+  // REQUIRES: no concurrent toolset().
   void set(std::shared_ptr<const Toolset> tools) { tools_ = std::move(tools); }
 
  private:
@@ -63,7 +63,7 @@ class McpHostTest : public testing::Test {
   static constexpr std::uint64_t messages_bytes_max = 4'000'000;
   static constexpr std::uint32_t progress_interval_ms = 20;
 
-  // `resource_metadata` is there when an authorization server is.
+  // `resource_metadata` is set if there is an authorization server.
   explicit McpHostTest(std::string resource_metadata = "")
       : executions_({backend_, authenticator_, build_, "https://api.example.com",
                      "https://mcp.example.com/x402", std::move(resource_metadata),

@@ -1,4 +1,4 @@
-// What the MCP host answers beside messages, on a real server and real sockets.
+// The routes of the MCP host other than messages, on a real server and real sockets.
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 

@@ -1,5 +1,5 @@
-// JSON-RPC over a real server: eras, the order of refusals, credentials at the two doors, tools,
-// and what an execution becomes of the replies and refusals of serve().
+// JSON-RPC over a real server: eras, the order of refusals, credentials at both doors, tools, and
+// how executions map replies and refusals of serve().
 #include "hosts/mcp/message_routes.h"
 
 #include <algorithm>
@@ -65,7 +65,7 @@ class MessageRoutesTest : public McpHostTest {
       headers.push_back("Mcp-Name: " + params["name"].get<std::string>());
     return legacy(method, params, std::move(headers));
   }
-  // A message by hand: what comes behind the common headers is `rest`.
+  // Begins a hand-written message; `rest` follows the common headers.
   wire::RawSocket begin_message(const std::string& rest) {
     auto socket = wire::RawSocket::connect(address_);
     socket.send("POST / HTTP/1.1\r\nHost: " + address_ + "\r\nContent-Type: application/json\r\n" +
@@ -76,7 +76,7 @@ class MessageRoutesTest : public McpHostTest {
     const std::string ping = R"({"jsonrpc":"2.0","id":1,"method":"ping"})";
     return ping + std::string(bytes - ping.size(), ' ');
   }
-  // A call of a route that is sent and not waited for.
+  // Sends a call of a route without waiting for its reply.
   wire::RawSocket begin_call(const Json& id, const Json& meta = Json::object(),
                              const std::string& headers = "Authorization: Bearer good\r\n") {
     const Json params = {{"name", "service.route.execute"}, {"arguments", get_x}, {"_meta", meta}};
@@ -85,7 +85,7 @@ class MessageRoutesTest : public McpHostTest {
     return begin_message(headers + "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" +
                          body);
   }
-  // serve() waits for the test, and tells how that ended.
+  // Makes serve() wait for the test and record how the wait ended.
   void wait_in_serve() {
     backend_.on_serve = [this](const exchange::Invocation& invocation,
                                exchange::ReplyWriter& writer) {
@@ -135,7 +135,7 @@ class MessageRoutesTest : public McpHostTest {
                   std::move(headers), target);
   }
 
-  // What serve() answers, and what it was asked.
+  // Sets the answer of serve(), which also records the invocation.
   void reply_with(int status, std::string content_type, std::string body,
                   std::string lane = "credits", std::vector<OwnedHeader> lane_headers = {}) {
     backend_.on_serve = [this, status, content_type, body, lane, lane_headers](
@@ -169,7 +169,7 @@ class MessageRoutesTest : public McpHostTest {
 
   std::vector<std::string> seen_headers_;
   Json seen_;
-  std::int64_t credits_remaining_ = -1;  // of what serve() answers
+  std::int64_t credits_remaining_ = -1;  // in the answer of serve()
 
  private:
   void remember(const exchange::Invocation& invocation) {
@@ -187,8 +187,7 @@ class MessageRoutesTest : public McpHostTest {
   }
 };
 
-// ---- envelopes
-// -----------------------------------------------------------------------------------
+// ---- envelopes ----------------------------------------------------------------------------------
 
 TEST_F(MessageRoutesTest, TheHandshakeNegotiatesALegacyVersion) {
   for (const auto& [asked, given] :
@@ -286,14 +285,14 @@ TEST_F(MessageRoutesTest, RefusalsComeInTheirOrder) {
   }
 }
 
-// An error names the request, when its id could be read.
+// An error has the request's id if that could be read.
 TEST_F(MessageRoutesTest, ARefusalNamesTheIdThatCouldBeRead) {
   const std::string wrong = R"({"jsonrpc":"2.0","id":"a","method":"ping","params":[]})";
   EXPECT_EQ(post(wrong).json["id"], "a");
   EXPECT_FALSE(post(R"({"jsonrpc":"2.0","id":null,"method":"ping"})").json.contains("id"));
 }
 
-// Of all headers that may come once this one alone has a meaning here.
+// Here the key is an argument of the call, so the header is ignored, even a malformed one.
 TEST_F(MessageRoutesTest, AnIdempotencyKeyInAHeaderIsNotRead) {
   for (const char* key : {"", "k", "two words"}) {
     EXPECT_EQ(legacy("ping", Json::object(), {std::string("Idempotency-Key: ") + key}).http.status,
@@ -312,7 +311,7 @@ TEST_F(MessageRoutesTest, AMessageOfTheGreatestLengthIsRead) {
   EXPECT_EQ(post(body).json["result"], Json::object());
 }
 
-// 96 connections that had sent one byte each kept every long message out.
+// Regression: 96 connections that had sent one byte each kept every long message out.
 TEST_F(MessageRoutesTest, WhatIsOnlyAnnouncedKeepsNobodyOut) {
   std::vector<wire::RawSocket> silent;
   for (int at = 0; at < 20; ++at) {
@@ -324,11 +323,11 @@ TEST_F(MessageRoutesTest, WhatIsOnlyAnnouncedKeepsNobodyOut) {
   EXPECT_EQ(post(padded(2'000'000)).http.status, 200);
 }
 
-// They are read before anybody is known, so many large ones at once would be all of the memory.
+// Messages are read before authentication, so many large ones at once could exhaust the memory.
 TEST_F(MessageRoutesTest, MessagesInMemoryAreBoundedTogether) {
   auto first = begin_message("Content-Length: 2097152\r\n\r\n");
   ASSERT_TRUE(first.send(padded(2'000'000)));
-  // It is in memory when another one of this network has no room beside it.
+  // The first message is in memory once another of the same network is refused.
   Said refused = post(padded(200'000));
   for (int at = 0; at < 1'000 && refused.http.status == 200; ++at) refused = post(padded(200'000));
   EXPECT_EQ(refused.http.status, 503);
@@ -341,7 +340,7 @@ TEST_F(MessageRoutesTest, MessagesInMemoryAreBoundedTogether) {
   EXPECT_EQ(post(padded(200'000), {good_key}).http.status, 200) << "a part is kept for callers";
   first.send(std::string(97'152, ' '));
   EXPECT_EQ(first.read_reply().status, 200);
-  // The next request of the connection is read when the first one has ended.
+  // The connection's next request is read only after the first has ended.
   first.send("GET /healthz HTTP/1.1\r\nHost: " + address_ + "\r\n\r\n");
   EXPECT_EQ(first.read_reply().status, 200);
   EXPECT_EQ(post(padded(2'000'000)).http.status, 200) << "what was answered does not count";
@@ -356,8 +355,7 @@ TEST_F(MessageRoutesTest, WhoTakesTheEventStreamAloneGetsOneEvent) {
             "application/json");
 }
 
-// ---- credentials
-// ---------------------------------------------------------------------------------
+// ---- credentials --------------------------------------------------------------------------------
 
 TEST_F(MessageRoutesTest, ListsNeedNoCredentialButTakeNoBadOne) {
   EXPECT_EQ(legacy("tools/list").json["result"]["tools"].size(), 4u);
@@ -368,7 +366,7 @@ TEST_F(MessageRoutesTest, ListsNeedNoCredentialButTakeNoBadOne) {
     EXPECT_EQ(said.http.header("www-authenticate"),
               R"(Bearer error="invalid_token", error_description="The credential is not valid")");
   }
-  // One reader for all hosts.
+  // All hosts read credentials in the same way.
   for (const char* good : {"Bearer  good", "bearer good", "BEARER    good"}) {
     const std::string sent = std::string("Authorization: ") + good;
     EXPECT_EQ(legacy("tools/list", Json::object(), {sent}).http.status, 200) << good;
@@ -400,7 +398,7 @@ TEST_F(MessageRoutesTest, TheDoorOfPaymentsTellsHowToPayAndNothingOfFreeVariants
   }
 }
 
-// An expired key must not hide behind what needs none.
+// An expired key must be reported even by tools that need none.
 TEST_F(MessageRoutesTest, ToolsThatNeedNoCredentialTakeNoBadOne) {
   for (const Json& call : public_calls) {
     EXPECT_EQ(legacy("tools/call", call).http.status, 200) << call;
@@ -476,8 +474,7 @@ TEST_F(MessageRoutesTest, TheDoorOfAccountsTakesNoPayments) {
   }
 }
 
-// ---- executions
-// ----------------------------------------------------------------------------------
+// ---- executions ---------------------------------------------------------------------------------
 
 TEST_F(MessageRoutesTest, ArgumentsBecomeTheCall) {
   reply_with(200, "application/json", "{}");
@@ -541,7 +538,7 @@ TEST_F(MessageRoutesTest, ArgumentsThatAreNotRightAreToldOneByOne) {
   }
 }
 
-// The name of a parameter left in its place is no matter of escapes.
+// A parameter that was not filled in is reported as such, not as an escaping error.
 TEST_F(MessageRoutesTest, AParameterLeftInThePathIsNamed) {
   const Said said =
       execute({{"method", "GET"}, {"path", "/v1/gateway/x/{dao_id}/brief"}}, {good_key});
@@ -550,7 +547,7 @@ TEST_F(MessageRoutesTest, AParameterLeftInThePathIsNamed) {
   EXPECT_EQ(field["fix"], "Put the value in its place, percent-encoded.");
 }
 
-// What models write beside what the schema says.
+// Deviations from the schema that models make.
 TEST_F(MessageRoutesTest, WhatModelsWriteIsTakenAsMeant) {
   reply_with(200, "application/json", "{}");
   const auto asked = [&](Json change) {
@@ -621,7 +618,7 @@ TEST_F(MessageRoutesTest, TextsSpeakOfToolsAsTheyAreListed) {
   }
 }
 
-// Clients that ask people before any other tool may let this one run.
+// Clients that ask for confirmation before other tools may run this one without.
 TEST_F(MessageRoutesTest, ARouteThatReadsHasAToolThatOnlyReads) {
   const Json tool = legacy("tools/list").json["result"]["tools"][3];
   EXPECT_EQ(tool["name"], "service.route.read");
@@ -650,7 +647,7 @@ TEST_F(MessageRoutesTest, ARouteThatReadsHasAToolThatOnlyReads) {
       -32602);
 }
 
-// A client that is told keeps long results where its model sees them.
+// A client that knows the length keeps long results visible to its model.
 TEST_F(MessageRoutesTest, ToolsSayHowLongTheirResultsMayBe) {
   const Json tools = legacy("tools/list").json["result"]["tools"];
   for (const std::size_t at : {0u, 2u, 3u}) {
@@ -665,7 +662,7 @@ TEST_F(MessageRoutesTest, NoMoreProblemsAreToldThanAReaderNeeds) {
   EXPECT_EQ(said.structured()["error"]["fields"].size(), tool_problems_max);
 }
 
-// A tool that stands on the catalog names its own arguments, not parts of a URL.
+// A tool of the catalog reports problems by its own arguments, not by parts of a URL.
 TEST_F(MessageRoutesTest, WhatTheCatalogRefusesIsToldOfTheArgument) {
   const auto field = [&](const Json& arguments) -> Json {
     return legacy("tools/call", {{"name", "service.capabilities.list"}, {"arguments", arguments}})
@@ -766,7 +763,7 @@ TEST_F(MessageRoutesTest, AReplyThatIsTooLongNamesTheWayOverHttp) {
       std::string::npos);
 }
 
-// Its base64 was not told from that of the bytes themselves.
+// Regression: the base64 of a compressed body could not be told from that of the plain body.
 TEST_F(MessageRoutesTest, ACompressedReplyNamesItsCoding) {
   backend_.on_serve = [this](const exchange::Invocation&, exchange::ReplyWriter& writer) {
     const HeaderField fields[] = {{"Content-Type", "application/json"},
@@ -883,10 +880,9 @@ TEST_F(MessageRoutesTest, UnknownToolsAndMalformedCallsAreProtocolErrors) {
   EXPECT_EQ(legacy("prompts/list").code(), -32601) << "none are offered here";
 }
 
-// ---- calls that last
-// --------------------------------------------------------------------------------
+// ---- long calls ---------------------------------------------------------------------------------
 
-// The client keeps the POST open and says in another one that it waits no longer.
+// The client keeps the POST open and cancels it with another one.
 TEST_F(MessageRoutesTest, ACancelledCallEndsAsThatOfACallerWhoLeft) {
   for (const Json& id : {Json(7), Json("a")}) {
     wait_in_serve();
@@ -901,7 +897,7 @@ TEST_F(MessageRoutesTest, ACancelledCallEndsAsThatOfACallerWhoLeft) {
     const Json answer = Json::parse(reply.body);
     EXPECT_EQ(answer["id"], id);
     EXPECT_EQ(answer["error"]["code"], -32800);
-    // Its fiber waits for nothing again, so it serves nothing else.
+    // The connection's fiber is cancelled for good, so it serves no further request.
     EXPECT_TRUE(reply.has("Connection: close")) << reply.head;
     EXPECT_TRUE(caller.is_closed_by_peer());
   }
@@ -926,11 +922,11 @@ TEST_F(MessageRoutesTest, OnlyTheCredentialOfACallCanCancelIt) {
   EXPECT_EQ(post(cancelled(7), {good_key}).http.status, 202) << "it is over";
 }
 
-// What was charged by then is given.
+// The result of a call that is already being charged is delivered.
 TEST_F(MessageRoutesTest, ACallThatIsCancelledTooLateHasItsResult) {
   backend_.on_serve = [this](const exchange::Invocation&, exchange::ReplyWriter& writer) {
     entered_.release();
-    const runtime::CancelMask mask;  // as while it is settled
+    const runtime::CancelMask mask;  // as during a settlement
     gate_.wait(runtime::Deadline::after_ms(wire::patience_ms));
     writer.reply({}, "done");
     return served(exchange::Ending::replied);
@@ -942,7 +938,7 @@ TEST_F(MessageRoutesTest, ACallThatIsCancelledTooLateHasItsResult) {
   EXPECT_EQ(Json::parse(caller.read_reply().body)["result"]["structuredContent"]["body"], "done");
 }
 
-// Clients give up a request of which they hear nothing.
+// Clients give up a request from which they receive nothing.
 TEST_F(MessageRoutesTest, ACallThatLastsTellsItsProgressToWhoAskedForIt) {
   for (const Json& token : {Json(3), Json("t\"")}) {
     wait_in_serve();
@@ -1029,8 +1025,7 @@ TEST_F(MessageRoutesTest, WithoutAProgramReadsSaySo) {
   }
 }
 
-// ---- with an authorization server
-// ----------------------------------------------------------------
+// ---- with an authorization server ---------------------------------------------------------------
 
 class WithAuthorizationServer : public MessageRoutesTest {
  protected:

@@ -1,5 +1,5 @@
-// Tools that plugins bring, on the real host: what their cards say, and which call they make. What
-// may be one is tests/exchange/service_test.cpp.
+// Tools of plugins on the real host: what their cards say, and the calls that they make. Which
+// tools are valid is tested in tests/exchange/service_test.cpp.
 #include "hosts/mcp/operation_tool.h"
 
 #include <optional>

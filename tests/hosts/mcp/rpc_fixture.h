@@ -1,5 +1,5 @@
-// A request of JSON-RPC without a connection, for what answers one; and a backend that has a
-// program or none. One test Thread.
+// A JSON-RPC request without a connection, for code that answers one, and a backend with or without
+// a program. Used by the test's Thread.
 #pragma once
 
 #include <atomic>
@@ -60,7 +60,7 @@ class ViewBackend final : public Backend {
   std::shared_ptr<const catalog::View> program;  // null: no valid one is installed
 };
 
-// The result object of an answer, without what an era adds.
+// The result object of an answer, without the members that depend on the era.
 inline Json result_of(const Answer& answer) {
   EXPECT_TRUE(answer.ok()) << answer.error().message;
   if (!answer.ok()) return nullptr;

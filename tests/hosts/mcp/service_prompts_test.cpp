@@ -101,7 +101,7 @@ TEST(ServicePromptsTest, DiagnosisTakesEitherArgumentAndAsksWhenThereIsNone) {
               HasSubstr("ask me for them first"));
 }
 
-// What a prompt tells the model to use is there.
+// The tools and resources that a prompt mentions must exist.
 TEST(ServicePromptsTest, ToolsAndResourcesThatAreNamedExist) {
   const std::set<std::string> tools = {"service.capabilities.list", "service.capabilities.get",
                                        "service.route.execute", "service.account.call"};

@@ -42,7 +42,7 @@ class ServiceResourcesTest : public testing::Test {
     return resources_.list(OneRequest().request, cursor);
   }
   Answer read(const std::string& uri) { return resources_.read(OneRequest().request, uri); }
-  // The text of the one content of a resource, after checking what stands around it.
+  // Checks a resource's single content and returns its text.
   std::string text_at(const std::string& uri, const std::string& type) {
     const Json contents = result_of(read(uri))["contents"];
     EXPECT_EQ(contents.size(), 1u);
@@ -242,7 +242,7 @@ TEST_F(ServiceResourcesTest, TheTextOfErrorsHasEveryCodeWithWhatItsTablesSay) {
   }
 }
 
-// A code in a text is one that there is.
+// Every code in a text must exist.
 TEST_F(ServiceResourcesTest, TextsNameNoCodeThatDoesNotExist) {
   std::set<std::string> areas;
   for (const base::ErrorInfo& info : base::all_errors()) {

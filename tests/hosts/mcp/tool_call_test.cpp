@@ -1,6 +1,5 @@
-// Arguments of tools as requests, and everything that may be wrong with them. The last tests are
-// properties: whatever is accepted keeps the policy and the schema, for policies and arguments at
-// random.
+// Arguments of tools as requests, and every possible mistake in them. The last tests are properties
+// with random policies and arguments: accepted arguments satisfy the policy and the schema.
 #include "hosts/mcp/tool_call.h"
 
 #include <algorithm>
@@ -44,12 +43,12 @@ const std::string search = R"(
 )";
 const std::string search_operation = "GET /v1/gateway/t/daos/{dao_id}/files/{file}";
 
-// The body as a caller may have written it.
+// The text of the body as a caller may have written it.
 std::string body_text(const json& arguments) {
   return arguments.is_object() && arguments.contains("body") ? arguments["body"].dump() : "";
 }
 
-// "query" of what is accepted, or the problems, a line each.
+// Tests compare "accepted: PATH?QUERY", or the problems, one per line.
 class ToolCallTest : public ::testing::Test {
  protected:
   void bind(const std::string& operation, const std::string& more = {}) {
@@ -67,7 +66,7 @@ class ToolCallTest : public ::testing::Test {
     }
     return out.str();
   }
-  // Of a call that is right but for what `change` says.
+  // The problems of a valid call with `change` applied.
   std::string problems_with(const json& change) {
     json arguments = {{"dao_id", "ens"}, {"file", "a"}, {"title", "abc"}};
     arguments.update(change);
@@ -160,7 +159,8 @@ TEST_F(ToolCallTest, ValuesOfThePathStayOneSegmentOfTheOwnRoute) {
             "/file is a dot segment; give the name of something\n");
 }
 
-// A literal segment beats a parameter: this would be another operation, at another price.
+// A literal segment takes precedence over a parameter: this would be another operation with another
+// price.
 TEST_F(ToolCallTest, AValueThatNamesAnotherRouteIsRefused) {
   bind(search_operation);
   EXPECT_EQ(problems_with({{"file", "latest"}}),
@@ -221,7 +221,7 @@ TEST_F(ToolCallTest, TypesAndBoundsAreToldWithTheirFix) {
   for (const auto& [change, expected] : cases) EXPECT_EQ(problems_with(change), expected) << change;
 }
 
-// Models write numbers and truth values as text.
+// Models write numbers and booleans as text.
 TEST_F(ToolCallTest, NumbersAndTruthValuesMayComeAsText) {
   bind(search_operation);
   EXPECT_EQ(problems_with({{"limit", "7"}, {"brief", "true"}, {"from", "-0"}}),
@@ -283,7 +283,7 @@ TEST_F(ToolCallTest, ABodyIsJsonOrTextByItsType) {
             "/body has 21 bytes; give at most 20 bytes\n");
 }
 
-// What a double cannot hold, and how a number is written, is the caller's.
+// Numbers that a double cannot hold, and the way numbers are written, must be preserved.
 TEST_F(ToolCallTest, AJsonBodyIsTheBytesThatTheCallerWrote) {
   bind("POST /v1/gateway/t/notes", "    fixed: {ü: true}\n");
   for (const std::string text : {"123456789012345678", "[1e2,-0]", "{ \"a\" :1.0}"}) {
@@ -333,7 +333,7 @@ class Chance {
   std::mt19937 engine_;
 };
 
-std::string quoted(const std::string& text) { return json(text).dump(); }  // is YAML, too
+std::string quoted(const std::string& text) { return json(text).dump(); }  // also valid YAML
 
 std::vector<std::string> distinct_words(Chance& chance) {
   std::vector<std::string> words;
@@ -407,7 +407,7 @@ json random_value(Chance& chance) {
   }
 }
 
-// A value that the constraint accepts by itself.
+// A value that satisfies the constraint.
 struct GoodValue {
   Chance& chance;
   json operator()(const registry::StringConstraint& constraint) const {
@@ -459,7 +459,8 @@ void expect_keeps_the_policy(const registry::Program& program, const ToolCall& c
   EXPECT_EQ(program.match(path).route, &route) << path;
 }
 
-// What the schema does not say: null for what is left out, numbers and truth values as text.
+// Undoes the tolerated deviations from the schema: null for an omitted argument, numbers and
+// booleans as text.
 void take_liberties_back(const nlohmann::ordered_json& schema, json& arguments) {
   for (auto at = arguments.begin(); at != arguments.end();) {
     const auto& type = schema["properties"][at.key()]["type"];
@@ -525,7 +526,7 @@ TEST(ToolCallProperty, ArgumentsThatKeepEveryDeclarationAreAccepted) {
         expect_keeps_the_policy(*program, *call);
         continue;
       }
-      // But for what no schema says: rules, and the length of the whole query.
+      // Refused only for what the schema cannot express: rules, and the length of the whole query.
       const bool is_too_long = call.error()[0].problem.ends_with(" bytes");
       EXPECT_TRUE(is_too_long || !keeps_rules(arguments)) << arguments << call.error()[0].problem;
       EXPECT_EQ(call.error()[0].location.empty() || call.error()[0].location == "/left", true);

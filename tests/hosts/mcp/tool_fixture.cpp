@@ -58,7 +58,7 @@ bool keeps_word(const Json& schema, const std::string& word, const Json& said, c
                        [&](const json& item) { return keeps(said, item); });
   }
   if (word == "properties") return keeps_members(schema, value);
-  if (word == "additionalProperties") return !said.get<bool>();  // judged with the members
+  if (word == "additionalProperties") return !said.get<bool>();  // checked with the members
   throw std::runtime_error("no word of ours: " + word);
 }
 

@@ -1,4 +1,5 @@
-// Programs of one tool for the tests of tool schemas and tool calls, and a small judge of schemas.
+// Programs with one tool, for the tests of tool schemas and tool calls, and a small schema
+// validator. Any Thread.
 #pragma once
 
 #include <memory>
@@ -11,7 +12,8 @@
 
 namespace turnpike::hosts::mcp::tests {
 
-// The program of one route, `route` in YAML, and the tool "t" of it, with what `more` says.
+// The program with one route (`route` in YAML) and a tool "t" for its operation; `more` extends the
+// tool.
 inline std::shared_ptr<const registry::Program> tool_program(const std::string& route,
                                                              const std::string& operation,
                                                              const std::string& more = {}) {
@@ -29,7 +31,8 @@ inline std::shared_ptr<const registry::Program> tool_program(const std::string& 
   throw std::runtime_error(problems);
 }
 
-// Whether `value` keeps `schema`, of the few words that our schemas use; another one fails.
+// Whether `value` satisfies `schema`. Supports only the keywords that our schemas use; throws for
+// others.
 bool keeps(const nlohmann::ordered_json& schema, const nlohmann::json& value);
 
 }  // namespace turnpike::hosts::mcp::tests

@@ -1,5 +1,5 @@
-// The schema of a tool's arguments: what it shows of each kind of declaration, and what it never
-// holds, since clients drop tools for it (docs/protocols.md, "Tools").
+// The schema of a tool's arguments: how it shows each kind of declaration, and what it must not
+// contain, since clients reject tools because of it (docs/protocols.md, "Tools").
 #include "catalog/tool_schema.h"
 
 #include <gtest/gtest.h>

@@ -89,7 +89,7 @@ TEST(ToolsetTest, CursorsOfOthersAreRefused) {
   }
 }
 
-// Some hosts take no dots.
+// Some clients accept no dots in names.
 TEST(ToolsetTest, NamesAreListedAsWantedAndFoundEitherWay) {
   for (const ToolNames names : {ToolNames::dotted, ToolNames::underscored}) {
     const bool has_dots = names == ToolNames::dotted;

@@ -22,7 +22,7 @@ TEST(TurnTest, ALogNamesTheMethodAndWhatItIsOf) {
   EXPECT_EQ(kept("tools/call", "a.b"), "tools/call a.b");
 }
 
-// Callers choose these texts, and a line of the log is JSON whatever they choose.
+// Callers choose these texts; a log line must be valid JSON for every text.
 TEST(TurnTest, LongNamesAreCutBetweenCharacters) {
   const std::string wide = "\xF0\x9F\x9A\xA7";  // four bytes
   std::string name;

@@ -1,4 +1,4 @@
-// A provider as an outside author writes it: answers with a greeting from its settings.
+// A provider as an external author writes it: answers with a greeting from its settings.
 #include <turnpike/plugin.h>
 
 namespace {

@@ -1,5 +1,4 @@
-// A provider that keeps 200 kB in one frame: its first call would end the gateway if it were run on
-// a fiber.
+// A provider with a stack frame of 200 kB: on a fiber, its first call would end the gateway.
 #include <turnpike/plugin.h>
 
 #include <cstring>

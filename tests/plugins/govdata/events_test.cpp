@@ -1,5 +1,5 @@
-// The derivation of governance events: which happen when, their ids, and that they follow from the
-// records alone.
+// The derivation of governance events: which events occur when, their ids, and that they depend on
+// the records alone.
 #include <nlohmann/json.hpp>
 
 #include "fixtures.h"
@@ -14,7 +14,7 @@ using Object = nlohmann::json;
 
 class EventsTest : public StoreTest {
  protected:
-  // All rows with all columns, in an order that does not depend on how they were written.
+  // All rows with all columns, in an order that does not depend on the order of writing.
   std::string all_events() {
     std::string all;
     auto row = store().prepare(
@@ -40,7 +40,7 @@ class EventsTest : public StoreTest {
     row.step();
     return row.integer(0);
   }
-  // "type time; type time; ..." of the one proposal or topic.
+  // "type time\n" for each event of the only proposal or topic.
   std::string story() {
     std::string all;
     auto row = store().prepare(
@@ -140,7 +140,7 @@ TEST_F(EventsTest, AMovedEndDropsWhatHasNotHappenedAndKeepsThePast) {
   const ImportOptions with = options(Format::snapshot_graphql, "s-dao");
   import_at("2026-03-01T10:00:00Z", with,
             span("2026-03-02T00:00:00Z", "2026-03-05T00:00:00Z", "2026-03-01T09:00:00Z"));
-  // Voting would have ended soon since noon of the 4th when the end is moved by two days.
+  // By then, voting has counted as ending soon for 12 hours; the end moves by two days.
   import_at("2026-03-04T12:00:00Z", with,
             span("2026-03-02T00:00:00Z", "2026-03-07T00:00:00Z", "2026-03-04T11:00:00Z"));
   EXPECT_EQ(story(),
@@ -225,7 +225,7 @@ TEST_F(EventsTest, ACancellationEndsVotingEarlyOrPreventsIt) {
 TEST_F(EventsTest, BusyDiscussionsByTheirPosts) {
   const ImportOptions with = options(Format::discourse, "f-dao");
   std::string posts;
-  // Six replies within 20 hours by three people; the fifth completes the condition.
+  // Six replies by three people, one per hour; the fifth fulfils the condition.
   for (int number = 1; number <= 7; ++number) {
     if (number > 1) posts += ",";
     posts += "{\"id\":" + std::to_string(number) + ",\"topic_id\":7,\"username\":\"u" +

@@ -34,7 +34,7 @@ class FeedsTest : public StoreTest {
     EXPECT_EQ(answer.status, 200) << answer.body;
     return Json::parse(answer.body)["data"];
   }
-  // The last `days` until the clock.
+  // A query for the last `days` before the clock's time.
   [[nodiscard]] std::string last(std::int64_t days) const {
     return "start_ms=" + std::to_string(clock.time_ms - days * ms_per_day) +
            "&end_ms=" + std::to_string(clock.time_ms + 1) + "&limit=200";
@@ -99,7 +99,7 @@ TEST_F(FeedsTest, EventsAreFiltered) {
   EXPECT_EQ(nobody["warnings"], Json{"unknown_dao"});
   const Json clever = data(Operation::events, last(365) + "&include_intelligence=true");
   EXPECT_EQ(clever["items"][0]["intelligence"]["status"], "derived");
-  // All of the sample is discovered when it is loaded.
+  // The whole sample is discovered when it is loaded.
   const Json found = data(Operation::events, last(1) + "&time_basis=discovered_time");
   EXPECT_GT(found["count"], data(Operation::events, last(1))["count"]);
 }
@@ -153,7 +153,7 @@ TEST_F(FeedsTest, SurfacesKeepWhatTheyShow) {
   for (const Json& item : priority["items"]) EXPECT_GE(item["priority"]["score"], 60);
   const Json strict = data(Operation::signals, last(365) + "&priority_min=70");
   for (const Json& item : strict["items"]) EXPECT_GE(item["priority"]["score"], 70);
-  // What is discovered long after it happened is no news.
+  // An event that is discovered long after it happened is not realtime news.
   const Json news = data(Operation::signals, last(365) + "&surface=telegram_realtime");
   for (const Json& item : news["items"]) {
     EXPECT_LE(item["discoveredTimeMs"].get<std::int64_t>(),
@@ -228,7 +228,7 @@ TEST_F(FeedsTest, StoresThatWereNeverDerivedSaySo) {
   EXPECT_EQ(data(Operation::events, last(2))["count"], 0) << "nothing is there to derive";
 }
 
-// Many events of few items over a year, with every type, importance and many equal times.
+// Many events of few items over a year, with every type and importance and many equal times.
 class FeedWalkTest : public StoreTest {
  protected:
   void SetUp() override {
@@ -312,7 +312,7 @@ TEST_F(FeedWalkTest, OfEventsGivesWhatAScanGives) {
   }
 }
 
-// The queries of feeds that a large store must not answer by reading all of it.
+// Queries of feeds that must use indexes, since a large store cannot be scanned for each.
 TEST_F(FeedWalkTest, UsesItsIndexes) {
   const ServiceOptions none;
   const auto reader = open_for_reading(path());

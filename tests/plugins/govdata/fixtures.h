@@ -1,5 +1,5 @@
-// What the govdata tests share: a store in a folder that goes away, a clock that stands still,
-// imports from text, the real data where it is present, and logs built by hand. One Thread.
+// Shared by the govdata tests: a store in a temporary folder, a clock that stands still, imports
+// from text, the real data where it is present, and hand-made logs. One Thread.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -92,7 +92,7 @@ class StoreTest : public testing::Test {
   std::unique_ptr<Database> store_;
 };
 
-// Skips the test with a visible message where the real data is not at hand.
+// Skips the test with a message if the real data is absent.
 #define REQUIRE_SHARED_DATA()                                                               \
   if (!std::filesystem::exists(support::source_path("../shared/data/govdata/README.md"))) { \
     GTEST_SKIP() << "the real governance data (../shared/data/govdata) is not here";        \
@@ -108,7 +108,7 @@ inline void expect_counts(const ImportSummary& summary, std::int64_t in, std::in
   EXPECT_EQ(summary.rows_rejected, bad);
 }
 
-// Solidity's encoding, by hand.
+// Solidity's ABI encoding, written by hand.
 inline std::string word(std::uint64_t value) {
   std::string hex(64, '0');
   for (std::size_t place = 63; value > 0; --place, value /= 16) {

@@ -1,5 +1,5 @@
-// The formats besides the hub's, the logs and the forum: the real data's figures, and own seeds of
-// each format so that the tests say something without it.
+// All formats except the hub's, the logs and the forum: the counts of the real data, and seeds of
+// each format for machines without that data.
 #include "fixtures.h"
 #include "govdata/import/run.h"
 
@@ -46,7 +46,8 @@ TEST_F(FormatsTest, AaveWithItsFourFiles) {
   with.blocks_path.clear();
   expect_first_and_again(with, folder + "proposal-metadata.ipfs.json", 462, 3);
   expect_first_and_again(with, folder + "events.voting-machine.chain137.json.gz", 3999, 266);
-  // The first file again, after the others: it knows less, and must not take anything back.
+  // Imports the first file again after the others. It has less information and must not undo
+  // anything.
   expect_counts(import_shared(with, folder + "proposals.chain1.json"), 477, 0, 0, 477);
   const auto outcomes = [&](const std::string& outcome) {
     return number("SELECT count(*) FROM proposal WHERE outcome='" + outcome + "'");

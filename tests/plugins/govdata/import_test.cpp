@@ -1,4 +1,4 @@
-// Importers: the real data's figures, everything twice, bad records, hostile input.
+// Importers: the counts of the real data, repeated imports, bad records, hostile input.
 #include <zlib.h>
 
 #include "fixtures.h"
@@ -28,7 +28,7 @@ TEST_F(ImportTest, DecentralandAsTheHubAnswers) {
   ImportOptions with = options(Format::snapshot_graphql, "decentraland");
   with.now_ms = clock.time_ms;
   expect_twice(with, "decentraland/derived.snapshot-hub.proposals.json", 260);
-  // 7 of the 1,000 votes are on proposals older than the newest 260.
+  // 7 of the 1,000 votes are on proposals that are not among the newest 260.
   expect_twice(with, "decentraland/derived.snapshot-hub.votes.json", 1000, 7);
   EXPECT_EQ(rejected.size(), 7u);
   std::int64_t active = 0;
@@ -120,7 +120,7 @@ TEST_F(ImportTest, DiscourseShapes) {
   EXPECT_EQ(text("SELECT author FROM forum_topic WHERE external_id='57'"), "samsaffron");
   EXPECT_EQ(text("SELECT substr(excerpt,1,16) FROM forum_topic WHERE external_id='57'"),
             "Welcome! Try is ");
-  // The list holds three different topics under one id: the first is taken, the others are named.
+  // The list has three different topics with one id: the first is imported, the others are ignored.
   ImportSummary summary = import_shared(with, "discourse/latest.json");
   EXPECT_EQ(summary.rows_ignored, 2);
   summary = import_shared(with, "discourse/latest.json");
@@ -212,7 +212,7 @@ TEST_F(ImportTest, BadRecordsAreNamedAndOneFifthIsTheLimit) {
   EXPECT_EQ(text("SELECT status FROM import_run ORDER BY run_id DESC"), "failed");
 }
 
-// The JSON library takes a NUL byte for the end of a line.
+// Regression: the JSON library treats a NUL byte as the end of its input.
 TEST_F(ImportTest, ALineWithANulByteIsABadRecord) {
   std::string lines;
   for (int at_line = 0; at_line < 10; ++at_line) {
@@ -352,7 +352,7 @@ TEST_F(ImportTest, RawLogsWithBlockTimes) {
   EXPECT_EQ(summary.rows_new + summary.rows_changed, 0) << "the second time nothing changes";
 }
 
-// A module's creation carries an address and bytes of its own where the lists stand.
+// A module's creation event has an address and its own bytes in place of the lists.
 std::string module_data(bool typed) {
   const std::size_t words = typed ? 8 : 7;
   const std::string tail = typed ? word(3) : "";
@@ -360,7 +360,7 @@ std::string module_data(bool typed) {
          word(2000) + word((words + 2) * 32) + tail + padded("\x07") + padded("# Module title");
 }
 
-// The standard creation with a type behind: every offset of the head lies one word further.
+// The standard creation event with a type appended, so every offset in the head is one word larger.
 std::string typed_data() {
   const std::string lists = word(1) + word(0x1234) + word(1) + word(5) + word(1) + word(32) +
                             padded("f(uint256)") + word(1) + word(32) + padded("\x01\x02");
@@ -414,12 +414,12 @@ TEST_F(ImportTest, HostileAbiIsRejectedNotRead) {
   EXPECT_EQ(outcome(with_word(6, huge)), "a block number, time or type is out of range");
   EXPECT_EQ(outcome(with_word(1, huge)), "an address has more than 20 bytes");
   EXPECT_EQ(outcome(with_word(7, word(1))), "voting ends before it starts");
-  // Every truncation ends in a rejection or a record, never beyond the data.
+  // Every truncation gives a rejection or a record and never a read beyond the data.
   for (std::size_t length = 2; length < good.size(); length += 2) outcome(good.substr(0, length));
 }
 
 TEST(Abi, PartsMayNotBeCountedTwice) {
-  // A list of 3 items that all point at the same 96 bytes.
+  // A list of 3 items that all point to the same 96 bytes.
   const std::string data = *bytes_of_hex(word(32) + word(3) + word(96) + word(96) + word(96) +
                                          padded(std::string(96, 'x')));
   AbiReader reader(data);

@@ -1,5 +1,5 @@
-// What is polled, by an injected clock: settings, when the next request is due, what a failure
-// costs, budgets that sources share. The protocols are tested against fakes in tests/e2e.
+// Polling with an injected clock: settings, when the next request is due, the effect of failures,
+// budgets that sources share. The protocols are tested against fakes in tests/e2e.
 #include <turnpike/helpers/test_host.h>
 
 #include "fixtures.h"
@@ -140,7 +140,7 @@ class PollerTest : public StoreTest {
 
 TEST_F(PollerTest, OneRequestATurnWithinTheBudgetAndThenTheNextRound) {
   Poller poller({space("a.eth")}, path(), host);
-  for (int turn = 1; turn <= 2; ++turn) {  // created, updated; nothing is open
+  for (int turn = 1; turn <= 2; ++turn) {  // created, updated; none is open
     EXPECT_EQ(run(poller), 2000u);
     EXPECT_EQ(asked.size(), static_cast<std::size_t>(turn));
     EXPECT_EQ(run(poller), 2000u) << "not due yet";

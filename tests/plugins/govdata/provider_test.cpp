@@ -1,4 +1,4 @@
-// The provider at its plugin interface: settings, states, replies, and passing on.
+// The provider through its plugin interface: settings, states, replies, and the proxy mode.
 #include <cstdlib>
 #include <cstring>
 
@@ -24,7 +24,7 @@ Settings map_of(std::vector<Settings::Field> fields) {
   return node;
 }
 
-// Answers every request with one status, and keeps what was asked.
+// Answers every request with one status and keeps the last request.
 class OneAnswerHttp final : public Http {
  public:
   Done call(const HttpRequest& request, const HttpOptions& options, HttpSink& sink,
@@ -268,7 +268,7 @@ TEST_F(ProxyTest, MapsWhatTheServiceSays) {
   EXPECT_EQ(execute(*upstream, reply).error().kind, FailureKind::timeout);
 }
 
-// A probe spends nothing, and what refuses it is no sign of health.
+// A probe spends no quota, and a refusal by status is no sign of health.
 TEST_F(ProxyTest, AProbeCarriesNoTokenAndPassesOnHealthAlone) {
   auto upstream = proxy();
   EXPECT_TRUE(upstream->probe(call).ok());

@@ -1,5 +1,5 @@
-// proxy_v2 against a scripted service of version 2: what it can answer has the shape of what the
-// embedded mode answers; what it cannot is said before a call is made.
+// proxy_v2 against a scripted service of version 2: supported answers have the shape of the
+// embedded mode's; unsupported requests are refused before a call is made.
 #include <turnpike/helpers/test_host.h>
 
 #include <nlohmann/json.hpp>
@@ -140,7 +140,7 @@ class ProxyV2Test : public StoreTest {
   std::unique_ptr<Upstream> upstream_;
 };
 
-// All names in a value, with their place; lists by their first item.
+// All names in a value with their paths; a list counts by its first item.
 void names_in(const Json& value, const std::string& place, std::set<std::string>& names) {
   if (value.is_array() && !value.empty()) return names_in(value[0], place + "[]", names);
   if (!value.is_object()) return;

@@ -1,4 +1,4 @@
-// Each route's whole answer, on the sample data and on small stores of its own.
+// The whole answer of each route, on the sample data and on small stores.
 #include <nlohmann/json.hpp>
 
 #include "fixtures.h"
@@ -270,7 +270,7 @@ TEST_F(RoutesTest, LookupRanksIdAddressAndTitle) {
   EXPECT_EQ(keys(exact["candidates"][0]["proposal"]), summary_names());
   EXPECT_EQ(exact["candidates"][0]["evidencePath"],
             "/v1/gateway/govdata/global/v1/daos/sample-orchard-dao/proposals/governor/5/evidence");
-  // The number 5 names one proposal, 1 names two: one is told by its DAO.
+  // The number 5 identifies one proposal, 1 identifies two, which differ by their DAO.
   EXPECT_EQ(data(Operation::lookup, "external_id=5")["count"], 1);
   EXPECT_EQ(data(Operation::lookup, "external_id=0x5")["count"], 1);
   EXPECT_EQ(data(Operation::lookup, "external_id=1")["count"], 2);
@@ -386,7 +386,7 @@ TEST_F(RoutesTest, ActivityIsOrderedAndMovesWithTheClock) {
     EXPECT_EQ(item["kind"], "forum_topic");
     EXPECT_GE(item["topic"]["governanceScore"].get<int>(), 50);
   }
-  // Six hours later the vote that had five hours left has ended, though nothing was imported.
+  // Six hours later, the vote that had five hours left has ended although nothing was imported.
   clock.time_ms += 6 * ms_per_hour;
   const Json later = data(Operation::activity, "hours=2&types=proposal&dao_id=harbor");
   ASSERT_EQ(later["count"], 1);
@@ -417,7 +417,7 @@ TEST_F(RoutesTest, AMissingStoreIsSaidNotThrown) {
   EXPECT_EQ(absent.answer({Operation::pricing, {}, "", "r"}).status, 200);
 }
 
-// The queries that a large store must not answer by reading all of it.
+// Queries that must use indexes, since a large store cannot be scanned for each.
 TEST_F(RoutesTest, QueriesUseTheirIndexes) {
   load_sample_data();
   const auto reader = open_for_reading(path());

@@ -14,7 +14,7 @@ using Change = Breaker::Change;
 
 constexpr std::int64_t ms = 1'000'000;
 
-// Reports `times` of `outcome` at `now_ns`; the last change.
+// Reports `outcome` that many times at `now_ns`; returns the last change.
 Change report(Breaker& breaker, Outcome outcome, int times, std::int64_t now_ns) {
   Change change = Change::none;
   for (int at = 0; at < times; ++at) change = breaker.report(Pass::normal, outcome, now_ns);
@@ -33,7 +33,7 @@ TEST(Breaker, OpensAtSoManyFailuresThatAreTheShareOfTheCalls) {
   EXPECT_EQ(breaker.counts(1).failures, 4u);
   EXPECT_TRUE(breaker.refuses(1));
   EXPECT_EQ(breaker.ask(100 * ms), Pass::refused);
-  // Calls that began before change nothing.
+  // Reports of calls that began earlier change nothing.
   EXPECT_EQ(report(breaker, Outcome::failure, 5, 50 * ms), Change::none);
   EXPECT_EQ(report(breaker, Outcome::success, 5, 50 * ms), Change::none);
   EXPECT_TRUE(breaker.refuses(100 * ms));
@@ -77,7 +77,7 @@ TEST(Breaker, ATrialThatSaysNothingIsRepeatedAndOneThatNeverReportsCostsAPause) 
   ASSERT_EQ(report(breaker, Outcome::failure, 1, 0), Change::opened);
   ASSERT_EQ(breaker.ask(100 * ms), Pass::trial);
   EXPECT_EQ(breaker.report(Pass::trial, Outcome::neither, 120 * ms), Change::none);
-  EXPECT_EQ(breaker.ask(120 * ms), Pass::trial);  // never reported
+  EXPECT_EQ(breaker.ask(120 * ms), Pass::trial);  // this trial never reports
   EXPECT_EQ(breaker.ask(219 * ms), Pass::refused);
   EXPECT_EQ(breaker.ask(220 * ms), Pass::trial);
 }

@@ -19,7 +19,7 @@ Result<Configuration> read(std::vector<Settings::Field> fields,
   return read_configuration({"acme", settings, {&operation, 1}});
 }
 
-// "where: message" of each mistake.
+// "where: message" for each mistake.
 std::vector<std::string> problems_of(const Result<Configuration>& configuration) {
   EXPECT_FALSE(configuration.ok());
   if (configuration.ok()) return {};
@@ -31,7 +31,7 @@ std::vector<std::string> problems_of(const Result<Configuration>& configuration)
   return problems;
 }
 
-// That of settings with one mistake.
+// The problem of settings that have exactly one.
 std::string problem(std::vector<Settings::Field> fields, std::vector<Settings::Field> route = {}) {
   const auto problems = problems_of(read(std::move(fields), std::move(route)));
   EXPECT_THAT(problems, ::testing::SizeIs(1));
@@ -80,7 +80,7 @@ TEST(Configuration, UnknownKeysAreNamedWithTheNearestKnownOne) {
             "operations[0].paht: unknown key; did you mean `path`?");
 }
 
-// Whoever wrote the settings mends them in one go.
+// The operator can then correct everything at once.
 TEST(Configuration, AllMistakesAreToldAtOnce) {
   const auto problems = problems_of(
       read({{"base_url", scalar("https://user@:0/?a=b")},

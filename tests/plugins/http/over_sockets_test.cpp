@@ -88,7 +88,7 @@ class OverSocketsTest : public ::testing::Test {
     return upstream_->execute(request, reply_, call);
   }
 
-  // On a fiber of a loop and on this plain Thread.
+  // Runs `function` on this plain Thread and on a fiber.
   void twice(const std::function<void()>& function) {
     function();
     runtime::Event ended;
@@ -171,7 +171,8 @@ TEST_F(OverSocketsTest, ARedirectIsPassedOnAndNotFollowed) {
 TEST_F(OverSocketsTest, ASilentUpstreamEndsAtTheDeadline) {
   RawUpstream server{""};
   bind(server.url());
-  // A busy machine may take longer than a call has to send anything.
+  // On a busy machine a call may time out before it sends anything, so the timeout grows until it
+  // does.
   for (int timeout_ms = 100;; timeout_ms *= 2) {
     ASSERT_LT(timeout_ms, 30'000);
     const Done done = execute(Deadline::after_ms(timeout_ms));

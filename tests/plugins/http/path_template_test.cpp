@@ -41,7 +41,7 @@ TEST(PathTemplate, RefusesDotSegmentsInEveryDisguise) {
   EXPECT_EQ(filled("/{id}", ".a"), "/.a");
 }
 
-// An upstream that decodes before it normalises would leave the operator's path.
+// An upstream that decodes before it normalises would otherwise leave the operator's path.
 TEST(PathTemplate, RefusesToClimbThroughEncodedSlashes) {
   EXPECT_EQ(filled("/a/{id}", "..%2F..%2Fadmin", "../../admin"), "refused");
   EXPECT_EQ(filled("/a/{id}", "b%5C..%5Cadmin", "b\\..\\admin"), "refused");

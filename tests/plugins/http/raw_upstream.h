@@ -1,5 +1,5 @@
-// RawUpstream: an upstream on a loopback port of its own that keeps the bytes of each request and
-// answers with the bytes it is given, one request a connection. Its Thread ends with it.
+// RawUpstream: an upstream on its own loopback port. It keeps the bytes of each request and answers
+// with given bytes, one request per connection. Its Thread ends in the destructor.
 #pragma once
 
 #include <arpa/inet.h>
@@ -19,7 +19,7 @@ namespace turnpike::http {
 
 class RawUpstream {
  public:
-  // `reply` is written as it is; an empty one keeps the connection silent until the test ends.
+  // `reply` is sent unchanged. If it is empty, connections stay silent until the test ends.
   explicit RawUpstream(std::string reply) : reply_(std::move(reply)) {
     listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in address{};

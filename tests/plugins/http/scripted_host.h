@@ -1,6 +1,6 @@
-// A Host whose upstream follows a script: each call of http() is answered by the next line of it,
-// or by a function when there is none, and recorded. Time moves only when a test or a sleep moves
-// it. One Thread.
+// ScriptedHost: a Host whose upstream follows a script. Each call of http() is recorded and
+// answered by the next line of the script or, if there is none, by a function. Time moves only when
+// a test or a sleep moves it. One Thread.
 #pragma once
 
 #include <turnpike/host.h>
@@ -16,7 +16,7 @@
 
 namespace turnpike::http {
 
-// What the paths of the tests declare.
+// The path parameters that the tests' routes declare.
 inline constexpr std::string_view path_names[] = {"id"};
 
 class ScriptedClock final : public Clock {
@@ -51,12 +51,12 @@ class ScriptedCall final : public Call {
 
 class ScriptedHost final : public Host {
  public:
-  struct Answer {  // a reply when `failure` is empty; a failure after the head when both are set
+  struct Answer {  // with `failure`: a failure, after the head if there is a status
     int status = 0;
     std::vector<OwnedHeader> headers = {};
     std::string body = {};
     std::optional<Failure> failure = {};
-    std::function<void(const Call&)> then = {};  // after the reply was given
+    std::function<void(const Call&)> then = {};  // called after the reply
   };
   struct Seen {
     Method method;
@@ -84,7 +84,7 @@ class ScriptedHost final : public Host {
   ScriptedClock scripted_clock;
   std::deque<Answer> script;
   std::function<Answer(const Seen&)> answers;
-  std::deque<Seen> seen;  // an answer that calls again does not move what it reads
+  std::deque<Seen> seen;  // a deque: a nested call does not move its elements
   std::vector<std::string> logged;
   std::map<std::string, std::uint64_t> counted;
   std::map<std::string, double> gauges;
@@ -181,7 +181,7 @@ class RecordingSink final : public ReplySink {
   std::string text;
 };
 
-// Settings by hand.
+// Settings, built by hand.
 inline Settings scalar(std::string text) {
   Settings node;
   node.kind = Settings::Kind::scalar;

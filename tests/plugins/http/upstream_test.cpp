@@ -126,7 +126,7 @@ TEST_F(HttpUpstreamTest, ACredentialInTheQueryReplacesTheCallersOwn) {
   EXPECT_EQ(host_.seen[1].url, "https://api.example.com/items/7%2F8?X-Key=hush-4711");
 }
 
-// Whatever the upstream or the client does with it, the credential comes out nowhere.
+// The credential must not leak, whatever the upstream or the client does with it.
 TEST_F(HttpUpstreamTest, TheCredentialIsInNoReplyHeaderFailureLogOrCounter) {
   for (const char* place : {"header", "query"}) {
     bind_with_credential(place);
@@ -174,7 +174,7 @@ TEST_F(HttpUpstreamTest, AGetThatWasNotSentIsRepeatedOnAFreshConnection) {
   ASSERT_TRUE(execute().ok());
   ASSERT_EQ(host_.seen.size(), 2u);
   EXPECT_TRUE(host_.seen[1].options.fresh_connection);
-  EXPECT_THAT(call_.slept_ms, ElementsAre(25u));  // half of the backoff, as chance gave nothing
+  EXPECT_THAT(call_.slept_ms, ElementsAre(25u));  // half the backoff: the jitter is 0
   EXPECT_EQ(sink_.text, "ok");
   EXPECT_EQ(host_.counted["http_retries"], 1u);
 }
@@ -188,13 +188,13 @@ TEST_F(HttpUpstreamTest, NothingElseIsRepeatedUnlessTheRouteSaysSo) {
   EXPECT_FALSE(execute(1).ok());  // a POST
   EXPECT_EQ(host_.seen.size(), 2u);
   host_.script = {{0, {}, {}, Failure{FailureKind::contract, "odd", {}, false}}};
-  EXPECT_FALSE(execute(0).ok());  // would fail again
+  EXPECT_FALSE(execute(0).ok());  // it would fail again
   EXPECT_EQ(host_.seen.size(), 3u);
   host_.script = {{0, {}, {}, maybe_sent}, {200, {}, "ok", {}}};
   EXPECT_TRUE(execute(2).ok());  // a POST marked safe
   EXPECT_EQ(host_.seen.size(), 5u);
   host_.script = {{200, {}, "par", maybe_sent}};
-  EXPECT_FALSE(execute(2).ok());  // the caller has the head already
+  EXPECT_FALSE(execute(2).ok());  // the caller already has the head
   EXPECT_EQ(host_.seen.size(), 6u);
 }
 
@@ -210,7 +210,7 @@ TEST_F(HttpUpstreamTest, RepeatsEndAtTheirNumberAndTheDeadline) {
   host_.seen.clear();
   call_.slept_ms.clear();
   EXPECT_FALSE(execute().ok());
-  EXPECT_EQ(host_.seen.size(), 2u);  // a second wait would end after the 60 ms
+  EXPECT_EQ(host_.seen.size(), 2u);  // a second wait would exceed the 60 ms
   EXPECT_EQ(host_.seen[0].deadline_ns, host_.seen[1].deadline_ns);
   EXPECT_LT(host_.seen[0].deadline_ns, call_.deadline_ns());
   EXPECT_THAT(call_.slept_ms, ElementsAre(50u));
@@ -232,7 +232,7 @@ TEST_F(HttpUpstreamTest, RetriesStopWithTheirBudget) {
         {"breaker", map({{"failures", scalar("10000")}})}});
   for (int answer = 0; answer < 400; ++answer) host_.script.push_back({0, {}, {}, unsent});
   for (int round = 0; round < 100; ++round) EXPECT_FALSE(execute().ok());
-  // The saved burst of 10, and one for every ten calls.
+  // The initial burst of 10, plus one retry for every ten calls.
   EXPECT_GE(host_.counted["http_retries"], 19u);
   EXPECT_LE(host_.counted["http_retries"], 20u);
 }
@@ -241,7 +241,7 @@ TEST_F(HttpUpstreamTest, ABreakerOpensBlocksTriesAndCloses) {
   bind({{"breaker", map({{"failures", scalar("3")}, {"open_ms", scalar("1000")}})},
         {"retry", map({{"attempts_max", scalar("1")}})}});
   host_.script = {{503, {}, "", {}}, {0, {}, {}, maybe_sent}};
-  EXPECT_TRUE(execute().ok());  // a 503 is a reply, and a failure to the breaker
+  EXPECT_TRUE(execute().ok());  // a 503 is a reply but counts as a failure
   EXPECT_FALSE(execute().ok());
   EXPECT_EQ(upstream_->state(0).condition, Condition::ready);
   host_.script = {{502, {}, "", {}}};
@@ -278,8 +278,8 @@ TEST_F(HttpUpstreamTest, ABreakerOpensBlocksTriesAndCloses) {
             "circuit breaker closed for GET /x/{id} at acme (https://api.example.com)");
 }
 
-// A caller that finds input for which an operation answers 500, or breaks the connection, must not
-// block the provider for everybody.
+// A caller who finds input that makes one operation answer 500 or break the connection must not
+// block the provider for everyone.
 TEST_F(HttpUpstreamTest, WhatOneOperationAnswersBlocksNoOther) {
   bind({{"breaker", map({{"failures", scalar("3")}})}});
   for (int round = 0; round < 50; ++round) host_.script.push_back({500, {}, "", {}});
@@ -352,7 +352,7 @@ TEST_F(HttpUpstreamTest, WhatIsNotTheUpstreamsFaultOpensNoBreaker) {
     EXPECT_FALSE(execute().ok());
     EXPECT_EQ(upstream_->state(0).condition, Condition::ready);
   }
-  // No connection became free: other callers hold them.
+  // No connection became free because other callers hold them.
   host_.script = {{0, {}, {}, Failure{FailureKind::timeout, "", {}, false}}};
   EXPECT_FALSE(execute(1).ok());
   EXPECT_EQ(upstream_->state(1).condition, Condition::ready);
@@ -399,7 +399,7 @@ TEST_F(HttpUpstreamTest, ProbesAsConfiguredAndClosesTheBreakerOfTheUpstreamAlone
   EXPECT_EQ(wrong.error().message, "the probe GET /health was answered with status 200");
 }
 
-// A probe is made 1,440 times a day on every node.
+// Every node probes 1,440 times a day, so a credential is sent only if the registry asks for it.
 TEST_F(HttpUpstreamTest, AProbeCarriesNoSecretUnlessTheRegistrySaysSo) {
   const auto bind_with = [this](const char* place, bool sends) {
     bind({{"credential", map({{place, scalar("X-Key")}, {"value", secret("hush-4711")}})},

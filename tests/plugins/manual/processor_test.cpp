@@ -64,7 +64,7 @@ TEST_F(Manual, AnOrderIsOpenUntilItsTimeIsOver) {
   EXPECT_EQ(look(*bound).progress, Progress::open);
   host_.time_ms += 3 * a_day_ms;
   EXPECT_EQ(look(*bound).progress, Progress::expired);
-  // Money that comes late is confirmed all the same.
+  // Money that arrives late can still be confirmed.
   ASSERT_TRUE(bound->confirm(purchase, {"USD", 1'000}, "statement 7", call_).ok());
   EXPECT_EQ(look(*bound).progress, Progress::paid);
 }

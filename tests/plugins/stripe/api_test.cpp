@@ -73,7 +73,7 @@ TEST_F(ApiTest, AnotherBaseMayBePrivate) {
 struct RetryRow {
   const char* name;
   int status;
-  const char* should_retry;  // null: Stripe says nothing of it
+  const char* should_retry;  // null: no such header
   bool is_repeated;
 };
 
@@ -101,7 +101,7 @@ TEST_P(RetryTest, IsThatOfStripesLibrary) {
   answer_times(row.is_repeated ? attempts_max : 1,
                json(R"({"error":{"type":"api_error"}})", row.status, headers));
   const auto reply = send(post());
-  // Only what Stripe refuses for good is an answer, also when it says to repeat it.
+  // Only a permanent refusal is a reply, even if Stripe says that it should be retried.
   EXPECT_EQ(reply.ok(), row.status == 400 || row.status == 402 || row.status == 404);
   for (std::size_t at = 0; at < host_.seen.size(); ++at) EXPECT_EQ(key_sent(at), "step");
   EXPECT_THAT(call_.slept_ms, SizeIs(row.is_repeated ? attempts_max - 1 : 0));
@@ -147,8 +147,8 @@ TEST_F(ApiTest, WhatAnyAttemptMayHaveSentMayHaveBeenSent) {
 TEST_F(ApiTest, WaitsLongerEachTimeAndNoLongerThanTheCall) {
   answer_times(3, json("{}", 500));
   failure(post());
-  EXPECT_THAT(call_.slept_ms, ElementsAre(250, 500));  // chance adds nothing here
-  host_.scripted_clock.advance_ms(9'200);              // a second is spent
+  EXPECT_THAT(call_.slept_ms, ElementsAre(250, 500));  // the test's jitter is 0
+  host_.scripted_clock.advance_ms(9'200);              // less than a second is left
   call_.slept_ms.clear();
   answer(json("{}", 500));
   EXPECT_EQ(failure(post()).kind, FailureKind::unavailable);
@@ -222,7 +222,7 @@ TEST_F(ApiTest, AKeptErrorIsPassedByUnderAnotherKey) {
     answer(json(R"({"id":"x"})"));
     ASSERT_TRUE(send(post(new_key)).ok());
     EXPECT_EQ(key_sent(0), "step");
-    EXPECT_EQ(key_sent(1), "step.0000000000000000");  // of the test's random bytes
+    EXPECT_EQ(key_sent(1), "step.0000000000000000");  // from the test's random bytes
   }
   host_.seen.clear();
   answer(kept);

@@ -1,4 +1,4 @@
-// Where orders and setups are paid, and the charge of a saved method.
+// Beginning orders and setups, and charging a saved method.
 #include "plugins/stripe/world.h"
 
 namespace turnpike::stripe {
@@ -83,9 +83,9 @@ TEST_F(BeginTest, SettingsChangeWhatIsAskedFor) {
 TEST_F(BeginTest, TheEndOfASessionIsWithinStripesBounds) {
   const std::int64_t now_s = 1'790'000'000;
   const std::pair<std::int64_t, std::int64_t> rows[] = {
-      {now_s + 60, now_s + 31 * 60},  // sooner than Stripe takes
+      {now_s + 60, now_s + 31 * 60},  // earlier than Stripe's minimum
       {now_s + 31 * 60, now_s + 31 * 60},
-      {now_s + 86'400, now_s + 86'340},  // later
+      {now_s + 86'400, now_s + 86'340},  // later than its maximum
       {now_s + 40 * 60, now_s + 40 * 60}};
   for (const auto& [wanted_s, sent_s] : rows) {
     host_.seen.clear();
@@ -117,7 +117,7 @@ TEST_F(BeginTest, ACustomerWhomStripeForgotIsMadeAnew) {
   answer(session());
   EXPECT_EQ(begin(order()).customer, "cus_new");
   EXPECT_THAT(form_sent(2), Contains(Pair("customer", "cus_new")));
-  // Once is enough.
+  // A new customer is tried only once.
   answer(refusal(400, R"("code":"resource_missing","param":"customer")"));
   answer(json(R"({"id":"cus_new"})"));
   answer(refusal(400, R"("code":"resource_missing","param":"customer")"));
@@ -151,7 +151,7 @@ TEST_F(BeginTest, ASessionWithoutAPlaceToPayIsNone) {
     answer(json(body));
     EXPECT_EQ(failure(order()).kind, FailureKind::contract) << body;
   }
-  // On a server of tests, it may be there.
+  // With a test server as API, a payment page may be on that server.
   bind(with({{"api_base", scalar("http://127.0.0.1:1")}}));
   answer(json(R"({"id":"cs_1","url":"http://127.0.0.1:1/pay"})"));
   EXPECT_EQ(begin(order()).url, "http://127.0.0.1:1/pay");
@@ -353,7 +353,7 @@ TEST_F(ChargeTest, AnIntentThatIsPastConfirmingIsLookedUp) {
   EXPECT_EQ(path_sent(1), "/v1/payment_intents/pi_1");
 }
 
-// Whether it was charged is found out by looking: nobody says that it was declined.
+// Whether the charge happened must be looked up; it is not reported as declined.
 TEST_F(ChargeTest, WhatIsNotKnownIsAFailure) {
   for (const Answer& unknown : {json("{}", 500), broken(FailureKind::transport, true)}) {
     host_.seen.clear();

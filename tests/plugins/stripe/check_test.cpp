@@ -1,4 +1,4 @@
-// What an operator is told of how Stripe is set up.
+// What check() tells an operator about the configuration at Stripe.
 #include "plugins/stripe/world.h"
 #include "stripe/events.h"
 
@@ -29,7 +29,7 @@ class CheckTest : public StripeTest {
   void answer_key(const char* date = "Mon, 21 Sep 2026 14:13:20 GMT") {
     answer(json(R"({"data":[]})", 200, {{"Date", date}}));
   }
-  // The texts of what is wrong.
+  // The texts of all findings that are wrong.
   std::vector<std::string> wrong() {
     std::vector<std::string> texts;
     for (const Finding& finding : stripe().check(call_)) {

@@ -50,7 +50,7 @@ TEST_F(DocumentsTest, WhatIsNotThereIsNot) {
     answer(session(invoice));
     EXPECT_EQ(url(PaymentDocument::invoice), Url{}) << invoice;
   }
-  EXPECT_EQ(url(PaymentDocument::invoice, "pi_1"), Url{});  // charges have none: nobody is asked
+  EXPECT_EQ(url(PaymentDocument::invoice, "pi_1"), Url{});  // charges have none; nothing is sent
   answer(refusal(404, R"("code":"resource_missing")"));
   EXPECT_FALSE(ask(PaymentDocument::invoice).ok());
   EXPECT_FALSE(ask(PaymentDocument::receipt, "in_1").ok());

@@ -36,7 +36,7 @@ TEST(StripeJson, ValuesThatAreNotThereAreAbsent) {
   EXPECT_TRUE(root["x"]["y"].at(0)["z"].is_absent());
   EXPECT_EQ(root["big"].integer(), INT64_MAX);
   EXPECT_FALSE(root["bigger"].integer());
-  EXPECT_FALSE(root["real"].integer());  // amounts are no fractions
+  EXPECT_FALSE(root["real"].integer());  // amounts are integers
   EXPECT_FALSE(root["text"].integer());
   EXPECT_TRUE(root["text"].is("t"));
   EXPECT_FALSE(root["a"].is(""));

@@ -1,4 +1,4 @@
-// What Stripe says of a payment and of a setup, in the words of the slot.
+// How Stripe's payments and setups map to the processor slot's terms.
 #include "plugins/stripe/world.h"
 #include "stripe/verdicts.h"
 
@@ -49,7 +49,7 @@ TEST_F(LookUpTest, ASessionThatIsOpenIsOpen) {
   EXPECT_EQ(payment.purchase_id, "pur_1");
   EXPECT_EQ(path_sent(), "/v1/checkout/sessions/cs_1");
   EXPECT_THAT(query_sent(), ElementsAre(Pair("expand[0]", "payment_intent.latest_charge")));
-  // A card was declined on the page, and the person may take another.
+  // After a declined card, the customer may use another on the same page.
   EXPECT_EQ(look_up_of(session("open", "unpaid",
                                intent("requires_payment_method",
                                       R"(,"last_payment_error":{"code":"card_declined"})")))
@@ -61,7 +61,7 @@ TEST_F(LookUpTest, ASessionEndsInOneWay) {
   EXPECT_EQ(look_up_of(session("expired", "unpaid")).progress, Progress::expired);
   EXPECT_EQ(look_up_of(session("complete", "unpaid", intent("processing"))).progress,
             Progress::processing);
-  // It is paid when payment_status says so, and not before.
+  // A session is paid only once payment_status says so.
   EXPECT_EQ(look_up_of(session("complete", "unpaid", intent("succeeded"))).progress,
             Progress::processing);
   EXPECT_EQ(look_up_of(session("complete", "unpaid")).progress, Progress::processing);
@@ -107,7 +107,7 @@ TEST_F(LookUpTest, WhatIsNoSuchSessionIsNoAnswer) {
     answer(json(body));
     EXPECT_EQ(failure().kind, FailureKind::contract) << body;
   }
-  // A key of another Stripe account does not know it: that ends no purchase.
+  // A key of another Stripe account does not know the session; this must not end a purchase.
   answer(refusal(404, R"("type":"invalid_request_error","code":"resource_missing")"));
   EXPECT_THAT(failure().message, HasSubstr("resource_missing"));
 }

@@ -1,4 +1,4 @@
-// Refunds, disputes, and what is no longer to be paid.
+// Refunds, disputes, and cancellation.
 #include "plugins/stripe/world.h"
 #include "stripe/verdicts.h"
 
@@ -44,7 +44,7 @@ TEST_F(MoneyBackTest, RefundsAreSummed) {
                     list_of(""))
                 .refunded,
             123);
-  // No more comes back than was paid.
+  // The refunded amount is at most the paid one.
   EXPECT_EQ(look_up(list_of(refund("succeeded", 900) + "," + refund("succeeded", 900)), list_of(""))
                 .refunded,
             1000);
@@ -61,7 +61,7 @@ TEST_F(MoneyBackTest, AllPagesAreRead) {
   ASSERT_TRUE(payment.ok());
   EXPECT_EQ(payment->refunded, 3);
   EXPECT_THAT(query_sent(2), Contains(Pair("starting_after", "re_1")));
-  // Half of the truth is none.
+  // An incomplete list is a failure.
   answer(json(R"({"id":"pi_1","object":"payment_intent","status":"succeeded","amount":1000,)"
               R"("amount_received":1000,"currency":"usd"})"));
   answer(json(list_of("", true)));
@@ -109,7 +109,7 @@ TEST_F(MoneyBackTest, ARefundIsAskedForUnderItsKey) {
                                         Pair("metadata[turnpike_deployment]", "dep_1")));
 }
 
-// Stripe forgets keys; it does not forget refunds.
+// Stripe forgets idempotency keys but not refunds.
 TEST_F(MoneyBackTest, ARefundThatIsThereIsNotAskedForAgain) {
   answer(json(list_of(refund("succeeded", 500, R"(,"metadata":{"turnpike_refund":"ref_1"})"))));
   EXPECT_EQ(refunded().reference, "re_1");
@@ -130,7 +130,7 @@ TEST_F(MoneyBackTest, ARefusedRefundGivesNothingBack) {
   EXPECT_EQ(refunded().refusal, "refund_failed");
 }
 
-// A second one would move money twice, so no other key is taken.
+// A second refund would move money twice, so the key is not replaced.
 TEST_F(MoneyBackTest, ARefundOfWhichNothingIsKnownIsAFailure) {
   for (const bool is_kept : {false, true}) {
     host_.seen.clear();
@@ -154,7 +154,7 @@ TEST_F(MoneyBackTest, WhatIsOpenIsEnded) {
   EXPECT_TRUE(stripe().cancel("pi_1", call_).ok());
   EXPECT_EQ(path_sent(1), "/v1/payment_intents/pi_1/cancel");
   EXPECT_EQ(sent(1).method, Method::post);
-  // It was too late: what became of it is looked up.
+  // It was too late to cancel. The result is looked up later.
   answer(refusal(400, R"("type":"invalid_request_error")"));
   EXPECT_TRUE(stripe().cancel("cs_1", call_).ok());
   answer(refusal(404, R"("type":"invalid_request_error")"));

@@ -43,7 +43,7 @@ TEST_F(NewsTest, ASignedEventIsAHint) {
   EXPECT_EQ(said.hints[0].of, Hint::Of::reference);
   EXPECT_EQ(said.hints[0].id, "cs_1");
   EXPECT_EQ(host_.counted["events_told"], 1U);
-  EXPECT_THAT(host_.seen, IsEmpty());  // nothing is asked, nothing is done
+  EXPECT_THAT(host_.seen, IsEmpty());  // Stripe is not asked
 }
 
 TEST_F(NewsTest, EitherSecretOfARotationWillDo) {
@@ -74,7 +74,7 @@ TEST_F(NewsTest, WhatIsNotSignedIsRefusedWithoutAWordInTheLog) {
   EXPECT_EQ(host_.counted["webhooks_refused"], refused.size() + 1);
   EXPECT_THAT(host_.logged, IsEmpty());
   bind(map({{"api_key", secret(key)}}));
-  EXPECT_EQ(notice(completed).reply.status, 400);  // without a secret nobody is believed
+  EXPECT_EQ(notice(completed).reply.status, 400);  // without a secret no webhook is accepted
 }
 
 TEST_F(NewsTest, SignedEventsThatAreNotForUsAreTaken) {
@@ -130,7 +130,7 @@ TEST_F(ChangesTest, PagesGoBackUntilTheMomentIsReached) {
   EXPECT_THAT(query_sent(), Contains(Pair("types[0]", "checkout.session.completed")));
   EXPECT_THAT(query_sent(), SizeIs(event_types().size() + 2));
 
-  host_.scripted_clock.advance_ms(60'000);  // what happens meanwhile is the next round's
+  host_.scripted_clock.advance_ms(60'000);  // later events belong to the next round
   answer(json(page({refund_event("1")}, false)));
   const Changes last = changes(1'789'990'000'123, first.cursor);
   EXPECT_THAT(query_sent(1), Contains(Pair("starting_after", "evt_2")));

@@ -171,7 +171,7 @@ TEST_F(SettingsTest, AllMistakesAreToldAtOnce) {
 TEST(Origin, IsWhatStandsBeforeThePath) {
   EXPECT_EQ(origin_of("https://pay.stripe.com/receipts/x?y#z"), "https://pay.stripe.com");
   EXPECT_EQ(origin_of("https://a.b:12?x"), "https://a.b:12");
-  // Browsers take '\' for '/'.
+  // Browsers treat '\' as '/'.
   EXPECT_EQ(origin_of("https://evil.example\\.stripe.com/"), "https://evil.example");
   for (const char* url : {"", "https://", "https:///x", "https://a@b/", "javascript:x", "//a/b",
                           "https://a\tb/", "https://\xc3\xa4.com/"}) {

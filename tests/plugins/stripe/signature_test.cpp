@@ -8,7 +8,7 @@
 namespace turnpike::stripe {
 namespace {
 
-// Three other implementations agree on it: Stripe's library, Node's crypto, openssl dgst -hmac.
+// Stripe's library, Node's crypto and `openssl dgst -hmac` compute the same signature.
 const std::string body =
     R"({"id":"evt_1","object":"event","type":"checkout.session.completed","api_version":"2026-10-28.endive","created":1790000000,"livemode":false,"data":{"object":{"id":"cs_test_1","object":"checkout.session"}}})";
 const std::vector<std::string> secrets = {"whsec_test_secret"};
@@ -62,7 +62,7 @@ TEST(Signature, NothingElseWillDo) {
 TEST(Signature, HeadersOfAnotherFormAreNone) {
   for (const std::string& header :
        {std::string(), std::string("t=1790000000"), "v1=" + right, "t=1790000000,v0=" + right,
-        "t=1790000000, v1=" + right,  // the blank is a part of the name
+        "t=1790000000, v1=" + right,  // the space belongs to the name
         "t=,v1=" + right, "t=+1790000000,v1=" + right, "t=-1790000000,v1=" + right,
         "t=1790000000abc,v1=" + right, "t= 1790000000,v1=" + right, "t=0x6AB12680,v1=" + right,
         "t=1790000000.0,v1=" + right, "t=1790000000000,v1=" + right,

@@ -1,4 +1,5 @@
-// A bound stripe processor over a Stripe that follows a script, and what it sent. One Thread.
+// A bound stripe processor over a Stripe that follows a script, and the requests that it sent. One
+// Thread.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -78,7 +79,7 @@ class StripeTest : public ::testing::Test {
   static std::vector<Settings::Field> fields() {
     return {{"api_key", secret(key)}, {"webhook_secrets", list({secret(webhook_secret)})}};
   }
-  // The settings with these instead, or besides.
+  // The settings with these fields replaced or added.
   static Settings with(std::vector<Settings::Field> more) {
     std::vector<Settings::Field> all = fields();
     for (Settings::Field& field : more) {
@@ -103,7 +104,7 @@ class StripeTest : public ::testing::Test {
   BoundProcessor& stripe() { return bound_ == nullptr ? bind() : *bound_; }
 
   void answer(Answer next) { host_.script.push_back(std::move(next)); }
-  // Nothing was refunded or disputed.
+  // Answers that nothing was refunded or disputed.
   void answer_nothing_followed() {
     answer(json(R"({"data":[],"has_more":false})"));
     answer(json(R"({"data":[],"has_more":false})"));
@@ -123,14 +124,14 @@ class StripeTest : public ::testing::Test {
     const auto values = sent(number).values_of("Idempotency-Key");
     return values.size() == 1 ? values[0] : "";
   }
-  // Each test ends with it: nothing secret is in what an operator reads.
+  // Checks after each test that the operator's logs contain no secret.
   void TearDown() override {
     for (const std::string& line : host_.logged) expect_no_secret(line);
     EXPECT_TRUE(host_.script.empty()) << host_.script.size() << " answers nobody asked for";
   }
   static void expect_no_secret(const std::string& text) {
     EXPECT_THAT(text, Not(HasSubstr("SECRET")));
-    EXPECT_THAT(text, Not(HasSubstr("4242")));  // what refusals of the tests say of a card
+    EXPECT_THAT(text, Not(HasSubstr("4242")));  // a card number in the tests' refusals
   }
 
   static Order order() {

@@ -112,7 +112,8 @@ TEST(BlobTest, StreamMustBeWholeAndAlone) {
 }
 
 TEST(BlobTest, SectionsAreBounded) {
-  // A section that claims more than there is, a name longer than its section, a LEB of six bytes.
+  // A section longer than the module, a name longer than its section, a LEB128 of six bytes, and
+  // others.
   for (const std::string_view tail :
        {"00ffffffff0f0161", "0002ff7f", "00808080808001", "000100", "0e00", "01"}) {
     Bytes module = vectors::s8();

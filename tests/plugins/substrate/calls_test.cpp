@@ -82,7 +82,7 @@ TEST(CallsTest, CallsAreDecoded) {
   EXPECT_EQ(decoded("0102" + c3 + "01").check_version, true);
   EXPECT_EQ(decoded("0103" + c3).kind, CallKind::parachain_authorize_upgrade);
   EXPECT_EQ(decoded("01040c01022a").kind, CallKind::parachain_enact_authorized_upgrade);
-  // Cut short, no call of an upgrade, of another pallet.
+  // Truncated, not an upgrade call, or of another pallet.
   for (const std::string hex : {"0009abcd", "000201022a", "0000046869", "0109", "00", "0509"}) {
     EXPECT_EQ(decoded(hex).kind, CallKind::unknown) << hex;
   }

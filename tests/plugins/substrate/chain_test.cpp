@@ -1,5 +1,5 @@
-// Chains as nodes tell of them: an upgrade from its proposal to its end, and nodes that lie,
-// forget, come late or change their mind, of which none makes anything `verified`.
+// Chains as reported by nodes: an upgrade from its proposal to its end, and nodes that lie, forget,
+// lag or change their answers. None of these may lead to `verified`.
 #include <gtest/gtest.h>
 
 #include "plugins/substrate/scripted_chain.h"
@@ -168,14 +168,14 @@ TEST_F(ChainTest, NodeOfAnotherChainIsAMismatch) {
 
 TEST_F(ChainTest, LiesAreCaughtWhereTheyContradict) {
   chain().add(vectors::s1());
-  // It tells the hash, and has other bytes.
+  // The node reports the right hash but has other bytes.
   chain().meddle = [](const std::string& method, const Json& params, Json& result) {
     if (method == "state_getStorageHash" && params[0] == keys::code) result = vectors::s3_hash;
   };
   Json reply = live({{"code_hash", vectors::s3_hash}}, {{"min_assurance", 3}});
   EXPECT_NE(reply["verdict"], "verified");
   EXPECT_EQ(status_of(reply, "live.code_bytes"), "fail");
-  // It tells another version than the code that it has.
+  // The node reports another version than that of its code.
   chain().meddle = [](const std::string& method, const Json&, Json& result) {
     if (method == "state_getRuntimeVersion") result["specVersion"] = 1'000'001;
   };
@@ -240,7 +240,7 @@ TEST_F(ChainTest, ReorganisedChainIsNotVerified) {
   const Json reply = live(expects_s3, {{"at", {{"tag", "best"}}}});
   EXPECT_EQ(reply["verdict"], "inconclusive") << reply.dump(1);
   EXPECT_EQ(status_of(reply, "chain.block"), "unknown");
-  asked = 1;  // from the first: the block is on an abandoned fork
+  asked = 1;  // replaced at the first request: an abandoned fork
   const Json fork = live(expects_s3, {{"at", {{"block_hash", hex_of(chain().blocks[1].hash)}}}});
   EXPECT_EQ(fork["verdict"], "inconclusive");
   EXPECT_EQ(status_of(fork, "chain.finalized"), "fail");

@@ -1,4 +1,4 @@
-// What callers send, and the verdicts that need no network.
+// Input of callers, and the verdicts that need no network.
 #include <gtest/gtest.h>
 
 #include "plugins/substrate/verify.h"
@@ -134,7 +134,7 @@ TEST_F(OfflineTest, BlobsAreTakenUpToTheirLimit) {
   verify({{"code", {{"hex", hex + "00"}}}});
   EXPECT_EQ(status_, 400);
   std::string base64((code_bytes_max + 2) / 3 * 4, 'A');
-  verify({{"code", {{"base64", base64}}}});  // a byte or two more
+  verify({{"code", {{"base64", base64}}}});  // one or two bytes too long
   EXPECT_EQ(status_, 400);
 }
 

@@ -1,6 +1,6 @@
-// Code of real chains, whose hashes release notes and chain specifications publish. The bytes are
-// programs of others under their own licences and no part of the project: TURNPIKE_SUBSTRATE_CODE
-// names a folder that has them (plugins/substrate/README.md says which).
+// Code of real chains, with the hashes that release notes and chain specifications publish. The
+// bytes are programs under licences of others and not part of the project: TURNPIKE_SUBSTRATE_CODE
+// names a folder that has them (plugins/substrate/README.md lists them).
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// ScriptedChain: a node of a made-up chain for tests without sockets. Blocks have headers whose
-// hashes are right, and a state each; what the node says wrongly is put there by the test.
+// ScriptedChain: a node of an invented chain for tests without sockets. Each block has a header
+// with a valid hash, and a state. A test adds the lies that the node tells. One Thread.
 #pragma once
 
 #include <cstdint>
@@ -28,10 +28,10 @@ class ScriptedChain {
     Hash hash{};
   };
 
-  // The genesis, with the first runtime.
+  // Starts with a genesis block that has the first runtime.
   ScriptedChain() { add(vectors::s1()); }
 
-  // A block behind the last one; true: its header says that it replaced the code.
+  // Appends a block; `replaces`: its header says that it replaced the code.
   Block& add(const Bytes& code, bool replaces = false) {
     Block block;
     if (!blocks.empty()) block.header.parent = blocks.back().hash;
@@ -51,7 +51,7 @@ class ScriptedChain {
     blocks.back().storage[std::string(keys::authorized_upgrade)] = value;
   }
 
-  // The answer to one request. `meddle` may change a result, or throw a message for an error.
+  // Answers one request. `meddle` may change a result, or throw a message to answer with an error.
   Done answer(const HttpRequest& request, HttpSink& sink) {
     ++requests;
     const Json asked = Json::parse(request.body);

@@ -1,5 +1,5 @@
-// Blobs of a made-up chain, with the hashes that other implementations give them: one runtime,
-// its successor plain and compressed, and what is wrong in one way each.
+// Blobs of an invented chain with hashes that other implementations computed: one runtime, its
+// successor plain and compressed, and variants that are each invalid in one way. Any Thread.
 #pragma once
 
 #include <algorithm>

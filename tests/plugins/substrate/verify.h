@@ -1,4 +1,5 @@
-// Verifications without a gateway: the provider over a TestHost, asked with JSON as callers do.
+// Verifications without a gateway: the provider over a TestHost, called with JSON as callers do.
+// One Thread.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -19,7 +20,7 @@ class VerifyTest : public ::testing::Test {
   void serve(Configuration configuration) {
     upstream_ = make_upstream(std::move(configuration), host_);
   }
-  // The reply, whose status is kept.
+  // Returns the reply and stores its status.
   Json verify(const OrderedJson& input) { return verify_text(input.dump()); }
   Json verify_text(const std::string& body) {
     if (upstream_ == nullptr) serve({});

@@ -45,7 +45,7 @@ TEST(Binding, AcceptsWhatWasOfferedForThisRequest) {
   json first_entry = echoing(challenge());
   first_entry["accepted"]["network"] = "eip155:84532";
   EXPECT_EQ(check(first_entry), "bound");
-  // One MAC is enough: a caller may send back that of its entry alone, and add what it likes.
+  // One MAC is enough: a caller may send back only that of its entry, and add other members.
   json trimmed = challenge();
   trimmed["info"]["macs"].erase(0);
   trimmed["info"]["more"] = 1;
@@ -115,7 +115,7 @@ TEST(Binding, RefusesOtherKeysAndChangedTimes) {
   EXPECT_EQ(check(echoing(changed)), mismatch);
 }
 
-// What a settled payment shows on the chain does not tell how its sender spelled it.
+// A settled payment on the chain does not reveal the nonce of its challenge.
 TEST(Binding, CannotBeEchoedByWhoHasNotSeenItsNonce) {
   const json mine = challenge(), theirs = challenge(request(), {8});
   EXPECT_NE(mine["info"]["macs"], theirs["info"]["macs"]);
@@ -147,7 +147,8 @@ TEST(Binding, SaysWhatIsWrongWithAnEcho) {
   EXPECT_EQ(check(echoing(no_texts)), mismatch);
 }
 
-// Changing what is bound breaks every challenge in the hands of callers: then the tag must change.
+// A change of what is bound invalidates every challenge that callers hold; the tag must then
+// change.
 TEST(Binding, IsTheMacThatItsDescriptionSays) {
   const auto sized = [](std::string_view part) {
     std::string out(8, '\0');
@@ -195,7 +196,7 @@ TEST(Echo, MayAddButNotChange) {
   json less = same;
   less["info"]["of"].erase("a");
   EXPECT_FALSE(echo("some", info, less));
-  json longer = same;  // arrays are equal, and so is what is in them
+  json longer = same;  // arrays must be equal as a whole
   longer["info"]["of"]["list"].push_back(3);
   EXPECT_FALSE(echo("some", info, longer));
   json fuller = same;

@@ -55,7 +55,7 @@ class ChainsTest : public ::testing::Test {
   void mine_payment(std::uint64_t blocks_ago = 5) {
     mine({FakeNode::used(authorization_), FakeNode::transfer(authorization_)}, blocks_ago);
   }
-  // What find() says when a transaction has logged this.
+  // The outcome of find() when a transaction has logged these events.
   ChainOutcome outcome_after(std::vector<Event> events) {
     node_.transactions.clear();
     mine(std::move(events));
@@ -77,7 +77,7 @@ TEST(TokenEvents, AreKeccakOfTheirSignatures) {
             hex_of(keccak256("authorizationState(address,bytes32)")).substr(0, 10));
 }
 
-// The chain is asked whether the payer signed before a facilitator is asked.
+// The chain is asked whether the payer signed, before any facilitator is asked.
 class SignersTest : public ChainsTest {
  protected:
   Chains::Signed ask(std::string_view signature) {
@@ -247,7 +247,7 @@ TEST_F(ChainsTest, ACancelledAuthorizationPaysNobody) {
 }
 
 TEST_F(ChainsTest, ASuccessfulTransactionWithoutTheTransferPaysNothing) {
-  mine({}, 3);  // PYUSD lets a used nonce pass
+  mine({}, 3);  // PYUSD accepts a used nonce
   EXPECT_EQ(receipt().outcome, ChainOutcome::used_otherwise);
   EXPECT_EQ(find().outcome, ChainOutcome::not_used);
   mine({FakeNode::used(authorization_), FakeNode::transfer(authorization_)}, 5, false);
@@ -295,7 +295,7 @@ TEST_F(ChainsTest, OneTransferDoesNotPayTwoAuthorizations) {
   EXPECT_EQ(outcome_after({second_use, pays, use, back}), ChainOutcome::used_otherwise);
   EXPECT_EQ(outcome_after({second_use, pays, use}), ChainOutcome::used_otherwise);
   EXPECT_EQ(outcome_after({pays, use, back}), ChainOutcome::used_otherwise);
-  // The events of other contracts in between say nothing.
+  // Events of other contracts in between have no effect.
   Event foreign = back;
   foreign.address = filled<Address>(0x01);
   EXPECT_EQ(outcome_after({use, foreign, pays, second_use, back}), ChainOutcome::paid);
@@ -337,7 +337,7 @@ TEST_F(ChainsTest, AnOldPaymentIsFoundWithFewRequests) {
 }
 
 TEST_F(ChainsTest, AnOldPaymentIsFoundWhereBlocksCameUnevenly) {
-  // A chain that stood still for a day, and one whose clock stands.
+  // First a chain that produced no blocks for a day, then one whose clock stands still.
   node_.spoils["eth_getBlockByNumber"] = [this](json reply) {
     const auto number = std::stoull(reply["result"]["number"].get<std::string>(), nullptr, 16);
     const std::int64_t time_s = node_.time_of(number) - (number < 60'000 ? 86'400 : 0);
@@ -397,8 +397,8 @@ TEST_F(ChainsTest, AContractWithoutAuthorizationsProvesNothing) {
   }
 }
 
-// Every method's answer spoilt in every way, where the truth is that it was paid: never anything
-// but the truth or that it is not known.
+// The truth is that the payment was made. Every method's answer is spoilt in every way; the result
+// must be the truth or unknown.
 TEST_F(ChainsTest, ASpoiltAnswerProvesNothing) {
   using Spoil = std::function<ScriptedHost::Answer(json)>;
   const auto sent = [](const json& reply, int status = 200) {
@@ -457,7 +457,7 @@ TEST_F(ChainsTest, ASpoiltAnswerProvesNothing) {
   for (const std::string& method : methods) {
     for (std::size_t at = 0; at < spoils.size(); ++at) {
       node_.spoils = {{method, spoils[at]}};
-      use({});  // forgets that the chain was the right one
+      use({});  // a new object has not verified the chain id yet
       EXPECT_EQ(find().outcome, ChainOutcome::unavailable) << method << " " << at;
       const bool is_asked = method != "eth_call" && method != "eth_getLogs";
       const bool is_null = method == "eth_getTransactionReceipt" && at == 7;
@@ -524,7 +524,7 @@ TEST(JsonRpc, QuantitiesHaveOneForm) {
   }
 }
 
-// The chain is asked before a caller is told that nothing was charged.
+// The lane asks the chain before it tells a caller that nothing was charged.
 TEST_F(ChainsTest, ShowsWhetherAnAuthorizationIsUsedInTheNewestBlock) {
   const auto advance = [this](std::int64_t behind_s) {
     const std::int64_t now_s = node_.time_of(node_.head) + behind_s;

@@ -96,7 +96,7 @@ TEST(Uint256, IsDigitsWithoutALeadingZeroUpToTheLargest) {
   EXPECT_EQ(parse_uint256("0"), Word{});
   EXPECT_EQ(parse_uint256("256"), word_of(256));
   EXPECT_EQ(parse_uint256("18446744073709551615"), word_of(~std::uint64_t{0}));
-  // 10^18 and 10^27: a chunk of nine digits that is full, empty and again full.
+  // 10^18 + 10^9 and 10^27: chunks of nine digits that are full, empty and full again.
   EXPECT_EQ(parse_uint256("1000000001000000000"), word_of(1'000'000'001'000'000'000));
   Word ten_to_27{};
   ASSERT_TRUE(
@@ -160,8 +160,8 @@ TEST(Base58, KeepsLeadingZerosAndTakesItsAlphabetOnly) {
 }
 
 TEST(Digest, HasThePublishedValues) {
-  // FIPS 180-4, RFC 4231 case 2, and the empty Keccak-256 that Ethereum's accounts without code
-  // have.
+  // FIPS 180-4, RFC 4231 case 2, and the Keccak-256 of nothing, the code hash of Ethereum accounts
+  // without code.
   EXPECT_EQ(hex_encode(bytes_of(sha256("abc"))),
             "0xba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   EXPECT_EQ(sha256({"a", "", "bc"}), sha256("abc"));

@@ -1,5 +1,5 @@
-// The facilitator client over the gateway's own HTTP client and real sockets: what may have left is
-// told truthfully, on a fiber and on a plain Thread.
+// The facilitator client over the gateway's HTTP client and real sockets, on a fiber and on a plain
+// Thread. It must report truthfully whether a request may have been sent.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -66,7 +66,7 @@ class OverSocketsTest : public ::testing::Test {
     }
     auto read = read_facilitators(list);
     ASSERT_TRUE(read.ok()) << read.error().where << read.error().message;
-    // An address is refused as a setting already; a name may turn out to be one.
+    // The settings refuse a private IP address; the real case is a name that resolves to one.
     for (auto& facilitator : *read) facilitator.allow_private_addresses = allow_private_addresses;
     facilitators_.emplace(*std::move(read), *host_);
   }
@@ -74,7 +74,7 @@ class OverSocketsTest : public ::testing::Test {
     plugin::CallByHand call;
     return facilitators_->settle(request_, call);
   }
-  // On this plain Thread and on a fiber of a loop.
+  // Runs `function` on this plain Thread and on a fiber.
   void twice(const std::function<void()>& function) {
     function();
     runtime::Event ended;
@@ -135,7 +135,8 @@ TEST_F(OverSocketsTest, ALostAnswerIsUnknownAndGoesToNobodyElse) {
 
 TEST_F(OverSocketsTest, ASilentFacilitatorIsUnknownAtItsTimeout) {
   twice([&] {
-    // A busy machine may take longer than the silent one has to send it anything.
+    // On a busy machine the call may time out before it sends anything, so the timeout grows until
+    // it does.
     for (int timeout_ms = 100;; timeout_ms *= 2) {
       ASSERT_LT(timeout_ms, 20'000);
       RawUpstream silent{""};

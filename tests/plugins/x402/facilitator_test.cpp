@@ -116,7 +116,7 @@ class FacilitatorsTest : public ::testing::Test {
       R"({"x402Version":2})", R"({"scheme":"exact"})", "exact", network, {}};
 };
 
-// A forged payment costs a bounded number of questions, a good one none of it.
+// Forged payments cause a bounded number of questions; good payments do not count towards it.
 TEST_F(FacilitatorsTest, UnprovenPaymentsAreVerifiedSoManyTimesAMinute) {
   facilitators_.emplace(settings_of(list({map({{"url", scalar("https://one.example")},
                                                {"unproven_per_minute", scalar("2")}})})),
@@ -142,7 +142,7 @@ TEST_F(FacilitatorsTest, UnprovenPaymentsAreVerifiedSoManyTimesAMinute) {
   EXPECT_EQ(unproven(good), valid);
 }
 
-// What it answered is in the log, and nothing is offered for one that refuses us.
+// Its answer is logged, and nothing is offered for a facilitator that refuses our credentials.
 TEST_F(FacilitatorsTest, OneThatRefusesOurCredentialsSupportsNothing) {
   use({"https://one.example"});
   host_.script = {answer(200, supported({kind("exact", network)}))};
@@ -226,7 +226,7 @@ TEST(FacilitatorSettings, WhatIsWrongIsSaidWithItsPlace) {
         "https://a#b", "https://a b", "https://:80", "https://ä"}) {
     EXPECT_THAT(problem(list({map({{"url", scalar(url)}})})), HasSubstr("[0].url: ")) << url;
   }
-  // URLs of endpoints, and addresses that are never asked.
+  // URLs of endpoints, and addresses that are never contacted.
   for (const char* endpoint : {"/verify", "/settle", "/supported", "/verify/"}) {
     const std::string url = std::string("https://a/x402") + endpoint;
     EXPECT_THAT(problem(list({map({{"url", scalar(url)}})})), HasSubstr("leave \"/")) << url;
@@ -342,7 +342,7 @@ TEST(CdpKeys, MakeTheTokensOfTheirMakersOwnLibrary) {
   ASSERT_TRUE(key.ok());
   const std::string bearer = (*key)->bearer(
       "POST", "https://api.cdp.coinbase.com/platform/v2/x402/settle", 1'800'000'000, random);
-  // generateJwt of @coinbase/cdp-sdk 1.57.0 at that time, with the nonce 01 02 ... 10.
+  // The result of generateJwt in @coinbase/cdp-sdk 1.57.0 for that time and the nonce 01 02 ... 10.
   EXPECT_EQ(
       bearer,
       "Bearer "
@@ -483,8 +483,8 @@ TEST(ExchangeJson, RedirectsAndTooLongRepliesAreFailuresThatMayHaveActed) {
 
 // --- settlements ---
 
-// Every reply that can be made of these members, at every status: an independent reading of the
-// rules, by what must never be said.
+// Every reply that these members can form, at every status, checked against an independent
+// statement of what must never be concluded from it.
 TEST_F(FacilitatorsTest, ASettlementIsToldAsDefiniteOnlyWhenTheReplySaysSo) {
   const json absent = "absent";
   const std::vector<json> successes = {true, false, "true", 1, nullptr, absent};
@@ -551,7 +551,7 @@ TEST_F(FacilitatorsTest, ASettlementIsToldAsDefiniteOnlyWhenTheReplySaysSo) {
       }
     }
   }
-  EXPECT_EQ(settled, 13);  // every reason but the mistyped one
+  EXPECT_EQ(settled, 13);  // every reason except the mistyped one
   EXPECT_EQ(refused, 8);
 }
 
@@ -588,7 +588,7 @@ TEST_F(FacilitatorsTest, AReplysMembersDecideWhateverItsStatus) {
       host_.script = {{status, {{"Location", "https://two.example"}}, body}};
       EXPECT_EQ(settle().outcome, Outcome::unknown) << status << " " << body;
     }
-    // The whole reply must be there: one that broke off says nothing.
+    // A reply that breaks off proves nothing.
     host_.script = {{200, {}, body, failure_of(FailureKind::transport, true)}};
     EXPECT_EQ(settle().outcome, Outcome::unknown) << body;
   }
@@ -682,7 +682,7 @@ TEST_F(FacilitatorsTest, SolanaTransactionsAreSignatures) {
   body["transaction"] = signature;
   body["payer"] = one_fee_payer;
   EXPECT_EQ(settlement_of(body, solana, is_typed).outcome, Outcome::settled);
-  body["transaction"] = "0OIl" + std::string(signature.substr(4));  // no digits of base58
+  body["transaction"] = "0OIl" + std::string(signature.substr(4));  // not base58 digits
   EXPECT_EQ(settlement_of(body, solana, is_typed).outcome, Outcome::unknown);
   body["network"] = "tezos:NetXdQprcVkpaWU";
   EXPECT_EQ(settlement_of(body, "tezos:NetXdQprcVkpaWU", is_typed).outcome, Outcome::unknown);
@@ -878,7 +878,7 @@ TEST_F(FacilitatorsTest, EarlierOnesWinAndOldKindsAreForgotten) {
   host_.script = {failed(FailureKind::transport, false), answer(200, supported({}))};
   EXPECT_FALSE(facilitators_->refresh_supported(call_));
   EXPECT_TRUE(facilitators_->supports("exact", network));  // still kept
-  EXPECT_FALSE(facilitators_->supports("exact", solana));  // taken back
+  EXPECT_FALSE(facilitators_->supports("exact", solana));  // withdrawn
   EXPECT_EQ(facilitators_->state()[0].age_ms, Facilitators::kinds_kept_ms);
   host_.scripted_clock.advance_ms(1);
   EXPECT_FALSE(facilitators_->supports("exact", network));

@@ -1,6 +1,5 @@
-// FakeNode: a chain with one token as a node tells of it over JSON-RPC: blocks at an even pace, the
-// events that a test puts into them, and the state that follows. It can be made to answer wrongly.
-// One Thread.
+// FakeNode: the JSON-RPC node of a chain with one token. It has blocks at regular times, the events
+// that a test adds, and the resulting state. A test can make it answer wrongly. One Thread.
 #pragma once
 
 #include <algorithm>
@@ -70,10 +69,11 @@ class FakeNode {
   std::int64_t genesis_s = 1'700'000'000;
   std::int64_t block_s = 2;
   std::vector<Transaction> transactions;
-  std::uint64_t range_max = ~std::uint64_t{0};   // of eth_getLogs, as providers have
+  std::uint64_t range_max = ~std::uint64_t{0};   // limit of eth_getLogs, as real nodes have
   std::uint64_t logs_until = ~std::uint64_t{0};  // the newest block whose logs it has indexed
   std::map<std::string, std::function<Answer(Json)>> spoils;
-  // Contract wallets by address, and the one signature that each takes, in hex; "": it reverts.
+  // Contract wallets by address, with the one signature (hex) that each accepts; with "" it
+  // reverts.
   std::map<std::string, std::string> wallets;
   std::set<std::string> asked;
   int requests = 0;
@@ -118,7 +118,7 @@ class FakeNode {
     const bool is_taken = call.at("data").get<std::string>().find(taken) != std::string::npos;
     return (is_asked && is_taken ? "0x1626ba7e" : "0xffffffff") + std::string(56, '0');
   }
-  // authorizationState(address,bytes32): whether an event up to the block used or cancelled it.
+  // authorizationState(address,bytes32): whether an event up to that block used or cancelled it.
   Json state_of(const Json& call, std::uint64_t at_block) const {
     const std::string data = call.at("data");
     if (data.size() != 2 + 8 + 128 || data.substr(0, 10) != "0xe94a0102") {
@@ -185,7 +185,7 @@ class FakeNode {
   }
 };
 
-// A filled array of bytes, as good as any address, nonce or hash.
+// A filled array of bytes, for any address, nonce or hash.
 template <class Bytes>
 Bytes filled(std::uint8_t with) {
   Bytes bytes;
@@ -193,7 +193,7 @@ Bytes filled(std::uint8_t with) {
   return bytes;
 }
 
-// What a payer authorized, claimed `age_s` before the newest block of `node`.
+// A payer's authorization, claimed `age_s` before the newest block of `node`.
 inline Authorization authorization_on(const FakeNode& node, std::int64_t age_s = 60) {
   Authorization made;
   made.network = "eip155:84532";

@@ -20,7 +20,7 @@ JsonText parsed(std::string text) {
   return json ? std::move(*json) : JsonText();
 }
 
-// What is wrong with a text; nothing: it is fine.
+// The fault of a text, or nothing if it is valid.
 std::optional<JsonFault> fault_of(std::string text, const JsonLimits& limits = {}) {
   const auto json = JsonText::parse(std::move(text), limits);
   return json ? std::nullopt : std::optional(json.error());
@@ -122,7 +122,8 @@ TEST(JsonValue, IsEqualByContent) {
   EXPECT_FALSE(equal("null", "0"));
 }
 
-// nlohmann-json says what is JSON, and what it is. Nothing: it has no room for a number.
+// Whether a text is JSON according to nlohmann-json, and its value. Empty if a number is out of its
+// range.
 std::optional<nlohmann::json> read_by_nlohmann(const std::string& text) {
   try {
     return nlohmann::json::parse(text);
@@ -139,7 +140,7 @@ void compare(const std::string& text) {
   const nlohmann::json& theirs = *read;
   const auto ours = JsonText::parse(text);
   if (!ours) {
-    // It keeps the last of two names, and has no bounds.
+    // nlohmann-json accepts duplicate names and has no limits, so only these faults are comparable.
     if (ours.error() == JsonFault::syntax || ours.error() == JsonFault::not_utf8) {
       EXPECT_TRUE(theirs.is_discarded()) << text;
     }

@@ -19,7 +19,8 @@ constexpr Algorithm algorithms[] = {Algorithm::es256k, Algorithm::eddsa};
 
 std::string hex_of(const Signature& signature) { return hex_encode(bytes_of(signature)); }
 
-// Key 1 is the curve's generator; the signature is of the published RFC 6979 vectors for secp256k1.
+// The public key of private key 1 is the curve's generator. The signature is from the published RFC
+// 6979 vectors for secp256k1.
 TEST(Sign, Es256kIsDeterministicByRfc6979WithTheLowS) {
   const PrivateKey one = key_of_hex(
       Algorithm::es256k, "0x0000000000000000000000000000000000000000000000000000000000000001");
@@ -103,7 +104,7 @@ TEST(Sign, OpenSslAgreesOnGoodAndBadSignatures) {
   }
 }
 
-// -s verifies as well in the mathematics: a signature must not have two texts.
+// -s also verifies mathematically, but a signature must have only one encoding.
 TEST(Verify, RefusesTheHighS) {
   const PrivateKey key = any_key(Algorithm::es256k);
   Signature signature = key.sign("text");
@@ -210,7 +211,7 @@ TEST(Jws, ThatIsNotWellFormedIsRefusedWithASentence) {
   refused(header + ".e30." + signature + ".", "base64url");
   refused(header + ".e30=." + signature, "base64url");
   refused(header + ".e3 ." + signature, "base64url");
-  refused(header + ".e31." + signature, "base64url");  // bits behind the end
+  refused(header + ".e31." + signature, "base64url");  // unused bits are set
   refused(header + ".e30." + signature.substr(4), "64 bytes");
   refused(with_header("{"), "no JSON object");
   refused(with_header("[]"), "no JSON object");

@@ -74,7 +74,7 @@ TEST_F(KeyRingTest, RefusesAMachineThatDrawsNoKey) {
 
 TEST_F(KeyRingTest, KeepsTheKeyOverARestart) {
   const auto first = open();
-  const auto again = open(Algorithm::eddsa);  // for a first key only
+  const auto again = open(Algorithm::eddsa);  // the algorithm is for a first key only
   EXPECT_EQ(again->active()->fragment, first->active()->fragment);
   EXPECT_EQ(again->active()->key.secret(), first->active()->key.secret());
   EXPECT_EQ(again->published(), first->published());
@@ -191,7 +191,7 @@ TEST_F(KeyRingTest, RotationsWithinAMillisecondKeepTheirOrder) {
   EXPECT_EQ(open()->published(), published);
 }
 
-// A clock that was set back must not bring an old key forward.
+// A clock that was set back must not make an old key the signing key again.
 TEST_F(KeyRingTest, TheNewestKeySignsWhateverTheClockSays) {
   const auto ring = open();
   clock_.time_ms -= 86'400'000;
@@ -205,7 +205,7 @@ TEST_F(KeyRingTest, ACrashWithinARotationIsMended) {
   const std::string before = read_file(file(old->fragment));
   clock_.time_ms += 1;
   ASSERT_TRUE(ring->rotate(Algorithm::es256k).ok());
-  // As if the process had died before it retired the old key, and while it wrote another.
+  // As if one process had died before it retired the old key, and one while it wrote another key.
   std::ofstream(file(old->fragment), std::ios::trunc) << before;
   const std::string aside = folder() + "/.offer-2026-11-21-00000000.key.tmp";
   std::ofstream(aside) << "alg: ES256K\ncreated: 1\npriv";
@@ -242,7 +242,7 @@ TEST_F(KeyRingTest, RefreshTakesInWhatAnotherProcessRotated) {
   EXPECT_EQ(gateway->published(), tool->published()) << "an error changes nothing";
 }
 
-// Eight processes open and rotate at once: no key is lost, one signs in the end.
+// Eight processes open and rotate at once. No key may be lost, and exactly one signs in the end.
 TEST_F(KeyRingTest, ProcessesTakeTurns) {
   constexpr int processes = 8, rotations = 4;
   std::vector<pid_t> children;

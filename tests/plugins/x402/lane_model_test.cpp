@@ -1,11 +1,12 @@
-// The x402 lane over all orders of events (lane_world.h): what befalls each of its effects, and
-// what comes between any two of them. Scripts say who calls; plans, what happens; the world finds
-// faults.
+// The x402 lane in all orders of events (lane_world.h): what can happen to each of its effects and
+// between any two of them. A script says who calls, a plan says what happens, and the world finds
+// violations.
 //
-// TURNPIKE_MODEL_DEPTH is how many things happen in one history. Of those with one, all are played;
-// of those with more, one in TURNPIKE_MODEL_SHARE: always the same ones, and 1 is all, as in
-// `./dev soak`. TURNPIKE_PROPERTY_CASES is how many longer ones are drawn, from a seed that is
-// printed: that of RC_PARAMS="seed=...", which ctest sets, but for `./dev soak`.
+// TURNPIKE_MODEL_DEPTH is the largest number of events in a history. All histories with one event
+// are played. Of those with more, one in TURNPIKE_MODEL_SHARE is played, always the same ones; 1
+// means all, as in `./dev soak`. TURNPIKE_PROPERTY_CASES is the number of longer random histories.
+// Their seed is printed; it comes from RC_PARAMS="seed=...", which ctest sets except in `./dev
+// soak`.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
@@ -26,7 +27,7 @@ constexpr int cases_default = 200;
 constexpr int events_default = 2;
 constexpr int cases_default = 4'000;
 #endif
-constexpr int share_default = 17;  // prime, so that every kind of event comes by
+constexpr int share_default = 17;  // prime, so that every kind of event is included
 
 int number_of(const char* variable, int otherwise) {
   const char* text = std::getenv(variable);
@@ -45,7 +46,7 @@ struct Script {
   void (*play)(World& world, Flow flow);
 };
 
-// What a world found wrong, if anything.
+// Plays a script; returns the violations that the world found, or "".
 std::string play(const Script& script, Flow flow, World& world) {
   script.play(world, flow);
   world.come_to_rest();
@@ -57,7 +58,7 @@ std::string play(const Script& script, Flow flow, World& world) {
   return found;
 }
 
-// Which histories are played: of those with one event all, of those with more one in `share`.
+// Selects the histories to play: all with one event, and one in `share` of those with more.
 struct Choice {
   bool (*allows)(Event) = [](Event) { return true; };
   std::size_t share = 1;
@@ -66,8 +67,8 @@ struct Choice {
   bool takes(const Plan& plan) { return plan.size() < 2 || seen++ % share == 0; }
 };
 
-// Plays the histories of a script that have at most so many events more than `plan`, all behind it,
-// and that `choice` takes. How many it were.
+// Plays the histories of a script that extend `plan` by at most `events_left` later events and that
+// `choice` selects. Returns their number.
 std::size_t play_all(const Script& script, Flow flow, const Plan& plan, int events_left,
                      Choice& choice) {
   World world(plan);
@@ -173,13 +174,13 @@ TEST_P(EveryHistory, ChargesOnceDeliversWhatIsPaidAndTellsTheTruth) {
   const int events = number_of("TURNPIKE_MODEL_DEPTH", events_default);
   Choice choice;
   choice.share = share();
-  choice.seen = flow;  // other pairs in other flows
+  choice.seen = flow;  // so that flows play different pairs
   const std::size_t played = play_all(script, flow, {}, events, choice);
   std::printf("%s, %s: %zu histories of up to %d events\n", script.name, flow_names[flow].data(),
               played, events);
 }
 
-// Nobody is late, so nobody takes over what another one works on.
+// Nothing exceeds its time limit, so no call may take over the work of another.
 TEST(LaneModel, SlowPartsWithinTheirTimeKeepTheLease) {
   Choice slow;
   slow.allows = [](Event event) {
@@ -190,10 +191,10 @@ TEST(LaneModel, SlowPartsWithinTheirTimeKeepTheLease) {
   for (const Flow flow : all_flows) play_all(scripts[1], flow, {}, events, slow);
 }
 
-// What an event of a plan is depends on its point, so any two numbers are one.
+// A plan's numbers are taken modulo the number of possible events, so any map is a valid plan.
 TEST(LaneModel, HoldsInLongHistoriesToo) {
   rc::detail::TestParams params = rc::detail::configuration().testParams;
-  params.maxSize = 12;  // events in one
+  params.maxSize = 12;  // most events in a history
   params.maxSuccess = number_of("TURNPIKE_PROPERTY_CASES", cases_default);
   const rc::detail::TestMetadata metadata{.id = "lane", .description = "the lane keeps its word"};
   std::printf("%d histories, seed %llu\n", params.maxSuccess,

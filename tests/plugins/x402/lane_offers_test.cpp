@@ -1,5 +1,5 @@
-// What an operator may offer beside EIP-3009: Permit2 and Solana, from the registry's YAML to the
-// facilitator, with the real lane in a real Service. The facilitators follow a script; no chain.
+// The alternatives to EIP-3009, Permit2 and Solana, from the registry's YAML to the facilitator,
+// with the real lane in a real Service. The facilitators follow a script; there is no chain.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -28,7 +28,7 @@ facilitators:
   - url: https://solana.example
 )";
 
-// {0}: networks and assets; {1}: the asset of the price; {2}: more of the route.
+// The registry with networks and assets, a term of the price, and further members of the route.
 std::string registry_yaml(const std::string& x402, const std::string& term,
                           const std::string& route) {
   return "provider: {key: t, name: T}\n"
@@ -57,7 +57,7 @@ constexpr std::string_view solana_signature =
     "5VERv8NMvzbJMEkV8xnrLkEaWRtSz9CosKDYjCJjBRnbJLgp8uirBgmQpjKhoR4tjF3ZpRzrFmBV6UjKdiSZkQUW";
 const std::string evm_transaction = "0x" + std::string(64, 'a');
 
-// The route's upstream; nothing is forwarded to it here.
+// The route's provider; these tests forward nothing to it.
 class NoProvider final : public Provider {
  public:
   Result<std::unique_ptr<Upstream>> bind(const Binding&, Host&) override {
@@ -128,7 +128,7 @@ class LaneOffersTest : public ::testing::Test {
     return lane_row_->bound->admit(request, call_);
   }
 
-  // The whole call, with a success of the upstream.
+  // A whole call whose upstream succeeds.
   Finish pay(const std::string& payment) {
     Admission admission = call(payment);
     if (const auto* refusal = std::get_if<Refusal>(&admission)) return NotCharged{*refusal};
@@ -147,7 +147,7 @@ class LaneOffersTest : public ::testing::Test {
     EXPECT_EQ(refusal.code, "x402.payment_required") << refusal.message;
     return decoded(refusal.headers, "PAYMENT-REQUIRED");
   }
-  // A payment as a standard client makes it of a challenge.
+  // The payment that a standard client makes from a challenge.
   json payment_of(const json& payload) {
     const json challenge = this->challenge();
     return {{"x402Version", 2},
@@ -194,7 +194,7 @@ class LaneOffersTest : public ::testing::Test {
   const exchange::Service::LaneInService* lane_row_ = nullptr;
   json solana_kind_;
   json verification_ = {{"isValid", true}, {"payer", payer_address}};
-  std::vector<std::string> asked_;  // URLs, but for /supported
+  std::vector<std::string> asked_;  // URLs, except for /supported
 };
 
 using Asked = std::vector<std::string>;
@@ -214,7 +214,7 @@ TEST_F(LaneOffersTest, AMissingAllowanceIs412WithAChallengeAndThePaymentStaysGoo
   verification_ = {{"isValid", false}, {"invalidReason", "permit2_allowance_required"}};
   const Admission admission = call(payment);
   const auto& refusal = std::get<Refusal>(admission);
-  EXPECT_EQ(refusal.code, "x402.allowance_required");  // 412, says hosts/status_table.cpp
+  EXPECT_EQ(refusal.code, "x402.allowance_required");  // status 412 (hosts/status_table.cpp)
   const json challenge = decoded(refusal.headers, "PAYMENT-REQUIRED");
   EXPECT_EQ(challenge["error"], "permit2_allowance_required");
   EXPECT_EQ(challenge["accepts"].size(), 1u);
@@ -228,7 +228,7 @@ TEST_F(LaneOffersTest, AMissingAllowanceIs412WithAChallengeAndThePaymentStaysGoo
                            "https://evm.example/settle"}));
 }
 
-// The signature cannot show an allowance, so the route's word does not count.
+// The signature cannot prove an allowance, so `verify: false` has no effect.
 TEST_F(LaneOffersTest, Permit2IsVerifiedByTheFacilitatorWhateverTheRouteSays) {
   serve(permit2_assets, ", x402: {verify: false}");
   EXPECT_TRUE(std::holds_alternative<Charged>(pay(header_of(permit_of_payer()))));
@@ -275,7 +275,7 @@ TEST_F(LaneOffersTest, SolanaIsNotOfferedWhileNoFacilitatorNamesAFeePayer) {
 }
 
 TEST_F(LaneOffersTest, ASolanaPaymentIsClaimedByItsMessageAndSettledOnceByTheFeePayersFacilitator) {
-  serve(solana_assets, ", x402: {verify: false}");  // nothing of it can be verified here
+  serve(solana_assets, ", x402: {verify: false}");  // needs the facilitator anyway
   verification_ = {{"isValid", true}, {"payer", solana_payer}};
   const json transaction = sample_solana_payload()["payload"];
   const json payment = payment_of(transaction);
@@ -296,7 +296,7 @@ TEST_F(LaneOffersTest, ASolanaPaymentIsClaimedByItsMessageAndSettledOnceByTheFee
   EXPECT_EQ(std::get<Replay>(again).body, "the thing");
   EXPECT_EQ(decoded(std::get<Replay>(again).headers, "PAYMENT-RESPONSE"), response);
 
-  // The same message with other signatures before it is the same payment, but anybody's.
+  // The same message with other signatures is the same payment, but anyone could have sent it.
   std::string signed_anew = sample_solana_transaction();
   signed_anew[1] = 'z';
   json other = payment;

@@ -1,5 +1,5 @@
-// The parts of the lane: what is stored and read again, terms, challenges, callers' own ids, sums,
-// and a lane that has nothing to do.
+// The parts of the lane (stored records, terms, challenges, callers' own ids, sums), and calls of a
+// bound lane on one node.
 #include "x402/lane.h"
 
 #include <gmock/gmock.h>
@@ -193,7 +193,7 @@ class RecordingConsole final : public Console {
   std::string printed, errors;
 };
 
-// Whoever reads the lines meets entries alone.
+// The export must contain only entries.
 TEST(Sums, TheLedgerIsExportedWithoutItsTotals) {
   ScriptedHost host;
   ScriptedCall call(host.scripted_clock, 1'000);
@@ -291,14 +291,14 @@ TEST(TermsOfALane, AreRefusedWhereNobodyCouldPay) {
                                          HasSubstr("registry.networks.base.pay_to: ")));
 }
 
-// "where: message" of each.
+// "where: message" for each mistake.
 std::vector<std::string> texts_of(const std::vector<Mistake>& mistakes) {
   std::vector<std::string> texts;
   for (const Mistake& mistake : mistakes) texts.push_back(mistake.where + ": " + mistake.message);
   return texts;
 }
 
-// Whoever wrote the settings mends them in one go.
+// The operator can then correct everything at once.
 TEST(LaneSettingsOf, AllMistakesAreToldAtOnce) {
   const auto problems_of = [](const Settings& settings) {
     Mistakes mistakes;
@@ -336,12 +336,13 @@ class CountingRandom final : public Random {
   std::uint8_t last_ = 0;
 };
 
-// A bound lane over scripted facilitators, for calls without nodes, deaths or a chain.
+// A bound lane over scripted facilitators: one node that does not die, and a chain only if a test
+// asks for it.
 class LaneTest : public ::testing::Test {
  protected:
   LaneTest() {
     host_.scripted_clock.advance_ms(1'800'000'000'000 - host_.scripted_clock.now_ms());
-    // No key comes of zeros, and no two nonces.
+    // A key cannot consist of zeros, and nonces must differ.
     host_.randomness = &random_;
     std::filesystem::create_directory(folder_.path() + "/x402");
     const auto keys = KeyRing::open(folder_.path() + "/x402/keys", random_, host_.scripted_clock);
@@ -414,7 +415,7 @@ class LaneTest : public ::testing::Test {
         (host_.scripted_clock.now_ms() / 1000 - node_.genesis_s) / node_.block_s);
     return node_.answer(seen);
   }
-  // The payment moves on the chain.
+  // Moves the payment on the chain.
   void mine(const json& payload) {
     const auto read = decode_payment(header_of(payload));
     const auto& transfer = std::get<Eip3009Payment>(read->payment);
@@ -471,14 +472,14 @@ class LaneTest : public ::testing::Test {
     }
     return all;
   }
-  // One that nobody signed: `from` is somebody else.
+  // A payment that its payer `from` has not signed.
   std::string forged(char nonce, const std::string& from = "0x" + std::string(40, 'e')) {
     const std::string sound = payment(nonce);
     json payload = json::parse(*base64_decode(sound, sound.size()));
     payload["payload"]["authorization"]["from"] = from;
     return header_of(payload);
   }
-  // What the payer authorized with the payment of this nonce.
+  // The payer's authorization in the payment with this nonce.
   static Authorization authorized(char nonce) {
     Authorization made;
     made.network = base;
@@ -519,7 +520,7 @@ class LaneTest : public ::testing::Test {
     const std::string header = challenge_header(path);
     return json::parse(*base64_decode(header, header.size()));
   }
-  // Signed for a new challenge; `nonce` tells payments apart.
+  // A payment, signed for a new challenge; `nonce` distinguishes payments.
   std::string payment(char nonce, const std::string& payment_id = {},
                       std::string_view path = "/v1/facts/1") {
     const json offered = challenge(path);
@@ -535,7 +536,7 @@ class LaneTest : public ::testing::Test {
     payload["payload"]["authorization"]["nonce"] = "0x" + std::string(64, nonce);
     return header_of(Payer(from_ == payer_address ? 1 : 2).sign(payload));
   }
-  // What the caller gets: "200 <body>", "again <body>" or a code.
+  // The caller's answer: "200 <body>", "again <body>" or a code.
   std::string pay(const std::string& header, std::string_view idempotency_key = {},
                   bool works = true, std::string_view path = "/v1/facts/1") {
     const Admission admission = ask(header, idempotency_key, path);
@@ -553,7 +554,7 @@ class LaneTest : public ::testing::Test {
     const auto* refused = std::get_if<NotCharged>(&finish);
     return said(refused != nullptr ? refused->refusal : std::get<Unknown>(finish).refusal);
   }
-  // It is admitted, and its work ends so. The lane's word, or nothing.
+  // Admits the payment, then releases it with that outcome. Returns the lane's code, or "".
   std::string fail(const std::string& header, Outcome outcome) {
     const Admission admission = ask(header);
     if (const auto* refusal = std::get_if<Refusal>(&admission)) return said(*refusal);
@@ -581,7 +582,7 @@ class LaneTest : public ::testing::Test {
   CountingRandom random_;
   ScriptedHost host_;
   CallPolicy policy_;
-  std::string words_;  // of it
+  std::string words_;  // backs operation_.policy
   PricedOperation operation_;
   std::string terms_;
   Settings settings_;
@@ -594,9 +595,9 @@ class LaneTest : public ::testing::Test {
   std::int64_t verify_takes_ms_ = 0;
   std::int64_t settle_takes_ms_ = 0;
   bool settles_ = true;
-  bool is_lost_ = false;     // what the facilitator answers to a settlement
-  bool disowns_ = false;     // settles, whatever it then says
-  std::string verify_says_;  // why not; empty: it is valid
+  bool is_lost_ = false;     // settlements get no answer
+  bool disowns_ = false;     // it settles, whatever it answers
+  std::string verify_says_;  // reason for refusal; empty: valid
   std::function<void()> while_verifying_;
   bool has_chain_ = false;
   bool is_node_away_ = false;
@@ -618,7 +619,7 @@ TEST_F(LaneTest, OffersSolanaWithTheFeePayerOfTheFacilitator) {
 
 TEST_F(LaneTest, OffersNothingThatNoFacilitatorSupports) {
   supported_["kinds"].erase(0);
-  supported_["kinds"][0].erase("extra");  // Solana without a fee payer is of no use
+  supported_["kinds"][0].erase("extra");  // Solana needs a fee payer
   bind(json::array({base_term(), solana_term()}));
   EXPECT_EQ(bound_->state(0).condition, Condition::blocked);
   const Admission admission = ask();
@@ -651,7 +652,7 @@ TEST_F(LaneTest, AChallengeIsSmallAndItsOfferIsSignedOnce) {
   bind(terms);
   EXPECT_LE(challenge_header().size(), challenge_header_bytes_max);
   const auto offers = [](const json& made) { return made["extensions"]["offer-receipt"]; };
-  // ES256K signatures are made with a nonce of the message, so time tells them apart.
+  // ES256K signatures are deterministic, so only the time distinguishes them.
   const json first = challenge();
   host_.scripted_clock.advance_ms(1'000);
   EXPECT_EQ(offers(challenge()), offers(first));
@@ -677,7 +678,7 @@ TEST_F(LaneTest, AnIdempotencyKeyGivesTheReplyOfAnotherPaymentOfTheSamePayer) {
   EXPECT_EQ(pay(payment('1'), "key"), "200 reply 1");
   EXPECT_EQ(pay(payment('2'), "key"), "again reply 1");
   EXPECT_EQ(settlements_, 1);
-  EXPECT_EQ(pay(payment('2')), "200 reply 2");  // it is still good
+  EXPECT_EQ(pay(payment('2')), "200 reply 2");  // this payment is unused
 }
 
 TEST_F(LaneTest, AnIdempotencyKeyIsBoundAnewWhenAReleasedPaymentComesAgain) {
@@ -700,7 +701,7 @@ TEST_F(LaneTest, AReleasedPaymentDoesNotTakeAnIdThatWentToAnother) {
 
 TEST_F(LaneTest, ACallThatDiedHoldsItsIdNoLongerThanItsLease) {
   bind(json::array({base_term()}));
-  (void)ask(payment('1'), "key");  // and nobody ends it
+  (void)ask(payment('1'), "key");  // this call never ends
   EXPECT_EQ(pay(payment('2'), "key"), "idempotency.in_progress");
   host_.scripted_clock.advance_ms(60'000);
   EXPECT_EQ(pay(payment('2'), "key"), "200 reply 1");
@@ -721,24 +722,25 @@ TEST_F(LaneTest, ASettledPaymentIsNeverAnsweredWithAChallenge) {
   bind(json::array({base_term()}));
   const std::string first = payment('1');
   EXPECT_EQ(pay(first), "200 reply 1");
-  host_.scripted_clock.advance_ms(20 * 3'600'000);  // its challenge is long over
+  host_.scripted_clock.advance_ms(20 * 3'600'000);  // long after its challenge ended
   EXPECT_EQ(pay(first), "again reply 1");
-  // The same authorization in other bytes: nobody can tell whose they are.
+  // The same authorization in other bytes: its sender need not be the payer.
   json payload = json::parse(*base64_decode(first, first.size()));
   payload["note"] = "other bytes";
   EXPECT_EQ(pay(header_of(payload)), "idempotency.conflict");
   EXPECT_EQ(settlements_, 1);
 }
 
-// Once it is settled everybody reads it on the chain, signature and all.
+// After settlement, everyone can read the authorization and its signature on the chain.
 TEST_F(LaneTest, WhatWasPaidForIsHisAloneWhoSentTheVeryPayment) {
   bind(json::array({base_term()}));
   const std::string sent = payment('1');
   EXPECT_EQ(pay(sent), "200 reply 1");
-  // The same authorization in an echo of another's own challenge for the same request.
+  // The same authorization with the echo of a challenge that another caller got for the same
+  // request.
   const std::string copied = payment('1');
   EXPECT_EQ(pay(copied), "idempotency.conflict");
-  // Or with a signature that might be a contract wallet's.
+  // Or with a signature that could be a contract wallet's.
   json payload = json::parse(*base64_decode(copied, copied.size()));
   payload["payload"]["signature"] = "0x" + std::string(200, '7');
   EXPECT_EQ(pay(header_of(payload)), "idempotency.conflict");
@@ -780,7 +782,7 @@ TEST_F(LaneTest, AFlowThatWasAgreedToHoldsThoughTheRouteHasAnotherByNow) {
 
 TEST_F(LaneTest, TimeThatTheFacilitatorTookIsMissingForTheWork) {
   bind(json::array({base_term()}));
-  valid_s_ = 45;  // the work may take 30, its settlement 10
+  valid_s_ = 45;  // 30 for the work and 10 for its settlement, plus 5
   const std::string sent = payment('1');
   verify_takes_ms_ = 5'000;
   EXPECT_EQ(pay(sent), "200 reply 1");
@@ -811,7 +813,7 @@ TEST_F(LaneTest, ARefusedSettlementFreesItsIds) {
   EXPECT_EQ(pay(payment('2', "pay_0123456789abcdef"), "key"), "200 reply 2");
 }
 
-// Its node died when a facilitator was about to be asked.
+// The node dies just before it asks a facilitator.
 TEST_F(LaneTest, APaymentUpfrontIsNotCollectedWhileNobodyWaitsForTheWork) {
   policy_.flow = PaymentFlow::upfront;
   for (const UnearnedPayment unearned : {UnearnedPayment::retry, UnearnedPayment::refund}) {
@@ -836,8 +838,7 @@ TEST_F(LaneTest, APaymentUpfrontIsNotCollectedWhileNobodyWaitsForTheWork) {
   }
 }
 
-// ---- a facilitator's word against the chain's
-// ---------------------------------------
+// ---- a facilitator's answer against the chain's -------------------------------------------------
 
 class DisownedTest : public LaneTest {
  protected:
@@ -935,7 +936,8 @@ TEST_F(DisownedTest, WhatExpiresUnusedWasNeverPaid) {
   EXPECT_EQ(pay(sent), "x402.payment_refused");
 }
 
-// It had been released, so its payer sent it again; what had used it since was the settlement.
+// The payment had been released, so its payer sent it again; meanwhile it was used by the
+// settlement.
 TEST_F(LaneTest, AVerifierThatFindsItUsedDoesNotMakeItUnpaid) {
   bind(json::array({base_term()}));
   const std::string sent = payment('1');
@@ -945,12 +947,11 @@ TEST_F(LaneTest, AVerifierThatFindsItUsedDoesNotMakeItUnpaid) {
   verify_says_ = "invalid_exact_evm_nonce_already_used";
   EXPECT_EQ(pay(sent), "x402.settlement_unknown");
   EXPECT_FALSE(has_header("PAYMENT-REQUIRED"));
-  // Of one that no facilitator was asked to settle it proves that it is of no use.
+  // For a payment that no facilitator was asked to settle, the answer proves that it is worthless.
   EXPECT_EQ(pay(payment('2')), "x402.payment_refused");
 }
 
-// ---- payments without an echo
-// -------------------------------------------------------
+// ---- payments without an echo -------------------------------------------------------------------
 
 TEST_F(LaneTest, APaymentThatEchoesNothingBuysOneCall) {
   for (const PaymentFlow flow : {PaymentFlow::authorization, PaymentFlow::upfront}) {
@@ -1013,7 +1014,7 @@ TEST_F(LaneTest, APaymentThatEchoesNothingAndBoughtNothingBuysAnotherCall) {
   EXPECT_EQ(pay(sent, {}, true, "/v1/facts/2"), "200 reply 1");
 }
 
-// Otherwise everybody who reads the payment on the chain could get the work.
+// Otherwise anyone who reads the payment on the chain could get the work.
 TEST_F(LaneTest, WorkThatFailsForAPaymentThatEchoesNothingIsOwedBackAtOnce) {
   policy_.flow = PaymentFlow::upfront;
   bind(json::array({base_term()}));
@@ -1042,8 +1043,7 @@ TEST_F(LaneTest, ASettlementThatNobodySawOfAPaymentThatEchoesNothingIsOwedBack) 
   }
 }
 
-// ---- replies that are too long
-// ------------------------------------------------------
+// ---- replies that are too long ------------------------------------------------------------------
 
 TEST_F(LaneTest, AReplyThatIsTooLongIsOwedBackAtOnceAndSaysWhy) {
   policy_.flow = PaymentFlow::upfront;
@@ -1069,8 +1069,7 @@ TEST_F(LaneTest, WhatIsPaidBeforeTheWorkKeepsItsReplyAndNothingElseDoes) {
   }
 }
 
-// ---- callers' own ids
-// ---------------------------------------------------------------
+// ---- callers' own ids ---------------------------------------------------------------------------
 
 TEST_F(LaneTest, TwoPayersMayUseOneIdentifier) {
   bind(json::array({base_term()}));
@@ -1104,7 +1103,7 @@ TEST_F(LaneTest, ASignatureThatIsNotProvenHoldsNoId) {
   EXPECT_EQ(stored("i/"), 2);
 }
 
-// A contract wallet's are known once a facilitator has verified it.
+// An id of a contract wallet is stored only after a facilitator has verified the payment.
 TEST_F(LaneTest, AnIdIsHeldOnceAFacilitatorHasProvenWhoPays) {
   bind(json::array({base_term()}));
   const auto of_wallet = [this](char nonce) {
@@ -1119,8 +1118,7 @@ TEST_F(LaneTest, AnIdIsHeldOnceAFacilitatorHasProvenWhoPays) {
   EXPECT_EQ(pay(of_wallet('2')), "200 reply 2") << "it is still good";
 }
 
-// ---- a payment in another writing
-// ---------------------------------------------------
+// ---- a payment in another spelling --------------------------------------------------------------
 
 TEST_F(LaneTest, APaymentIsTheSameHoweverItsJsonIsWritten) {
   bind(json::array({base_term()}));
@@ -1134,8 +1132,7 @@ TEST_F(LaneTest, APaymentIsTheSameHoweverItsJsonIsWritten) {
   EXPECT_EQ(pay(base64_encode(turned.dump(2))), "again reply 1");
 }
 
-// ---- without a store
-// ----------------------------------------------------------------
+// ---- without a store ----------------------------------------------------------------------------
 
 TEST_F(LaneTest, NobodyIsAskedToPayWhileThereIsNoStore) {
   bind(json::array({base_term()}));
@@ -1153,7 +1150,7 @@ TEST_F(LaneTest, NobodyIsAskedToPayWhileThereIsNoStore) {
   EXPECT_EQ(pay(sent), "200 reply 1");
 }
 
-// Payments whose outcome no chain can tell, at a time when no facilitator can settle them any more.
+// Payments with an unknown outcome and no chain to ask.
 class OpenOutcomeTest : public LaneTest {
  protected:
   // Sends a payment whose settlement gets no answer.
@@ -1171,7 +1168,7 @@ class OpenOutcomeTest : public LaneTest {
     ScriptedCall call(host_.scripted_clock, 60'000);
     ASSERT_TRUE(bound_->run(call).ok());
   }
-  // Exit code, and what it said on failure.
+  // Returns the exit code and the error output.
   std::pair<int, std::string> resolve(std::vector<std::string_view> words) {
     words.insert(words.begin(), {"resolve", key_});
     RecordingConsole console;
@@ -1225,7 +1222,7 @@ TEST_F(OpenOutcomeTest, OfWorkThatWasNotDoneIsOwedBackOnceItIsSaidToBeSettled) {
   EXPECT_EQ(entries().size(), 2u);
 }
 
-// A facilitator that hangs is not to hide what is open, nor that others wait, too.
+// A facilitator that hangs must neither hide the number of open settlements nor starve the others.
 TEST_F(OpenOutcomeTest, IsCountedBeforeAnybodyIsAskedAndAllHaveTheirTurn) {
   bind(json::array({base_term()}));
   valid_s_ = 3'600;
@@ -1275,7 +1272,8 @@ TEST_F(OpenOutcomeTest, IsLeftToTheChainWhereOneIsConfigured) {
   EXPECT_THAT(resolve({"--not-settled", "--reason", "r"}).second, HasSubstr("the chain tells"));
 }
 
-// Payments that were begun are finished, found and answered, whatever the registry says now.
+// Payments that were begun are finished, found and answered even if the registry no longer offers
+// x402.
 TEST_F(OpenOutcomeTest, OutlivesTheOffer) {
   bind(json::array({base_term()}));
   const std::string paid = payment('2'), unpaid = payment('3');
@@ -1350,7 +1348,7 @@ TEST_F(LaneTest, WithoutSettingsItStillGivesWhatWasPaidForAndPublishesItsKeys) {
   EXPECT_TRUE(*bound_->document("/.well-known/did.json", call));
 }
 
-// 1,000 forged payments made 2,000 durable writes and 1,000 questions.
+// Regression: 1,000 forged payments made 2,000 durable writes and 1,000 questions to a facilitator.
 TEST_F(LaneTest, AForgedPaymentIsNotWrittenDown) {
   bind(json::array({base_term()}));
   verify_says_ = "invalid_exact_evm_signature";
@@ -1369,7 +1367,8 @@ TEST_F(LaneTest, AForgedPaymentIsNotWrittenDown) {
   EXPECT_EQ(pay(payment('5')), "200 reply 1") << "a payer who has signed pays all the same";
 }
 
-// An always-yes facilitator let anybody's `from` through.
+// Regression: with a facilitator that accepts everything, a payment with anyone's `from` was
+// accepted.
 TEST_F(LaneTest, WhoHasNotSignedIsNotLeftToTheFacilitatorWhereTheChainIsConfigured) {
   bind_with_chain();
   EXPECT_EQ(pay(forged('1')), "x402.payment_refused");
@@ -1386,7 +1385,7 @@ TEST_F(LaneTest, WhoHasNotSignedIsNotLeftToTheFacilitatorWhereTheChainIsConfigur
   EXPECT_EQ(pay(forged('4')), "x402.unavailable");
 }
 
-// A bogus hash was delivered and stayed in ledger and receipt.
+// Regression: an invented transaction hash was delivered and stayed in ledger and receipt.
 class AuditTest : public LaneTest {
  protected:
   void pass_s(std::int64_t duration_s) {
@@ -1483,7 +1482,7 @@ TEST_F(AuditTest, AChainThatIsAwayProvesNothing) {
   EXPECT_EQ(records()[0].audit, Audit::due);
 }
 
-// A quote is booked as what it was.
+// A payment is booked with the terms of its quote.
 TEST_F(LaneTest, APaymentForAnOldQuoteHasThePriceVersionOfTheQuote) {
   operation_.price_version = 4;
   bind(json::array({base_term()}));
@@ -1499,7 +1498,7 @@ TEST_F(LaneTest, APaymentForAnOldQuoteHasThePriceVersionOfTheQuote) {
   EXPECT_EQ(entries()[0]["amount"], "1000");
 }
 
-// The setting for a lost key.
+// The setting `lost_addresses`.
 TEST_F(LaneTest, NothingIsPaidToAnAddressWhoseKeyIsLost) {
   bind(json::array({base_term()}));
   const std::string old_quote = payment('1');

@@ -19,20 +19,20 @@ using nlohmann::json;
 
 constexpr std::int64_t genesis_s = 1'700'000'000;
 constexpr std::int64_t begin_s = 1'700'200'000;
-constexpr std::int64_t late_s = begin_s + 40'000;  // beyond all that is played
+constexpr std::int64_t late_s = begin_s + 40'000;  // later than all histories
 constexpr std::int64_t validity_s = 300;
 constexpr std::int64_t upstream_deadline_ms = 30'000;
 constexpr std::uint32_t verify_timeout_ms = 15'000;
 constexpr std::int64_t lease_ms = 160'000;  // longer than any lease
 constexpr std::int64_t hour_ms = 3'600'000;
-constexpr std::uint64_t effects_max = 5'000;  // of one history; more have no end
+constexpr std::uint64_t effects_max = 5'000;  // a history with more effects does not end
 
 constexpr std::string_view network = "eip155:84532";
 constexpr std::string_view origin = "https://api.example.org";
 constexpr std::string_view path = "/v1/gateway/model";
 constexpr std::string_view query = "q=1";
 
-// Keys and names of nodes are the same in every world.
+// The nodes' keys and names are the same in every world.
 const std::string& data_dir(std::size_t node) {
   static const support::TemporaryDirectory folders[2];
   return folders[node].path();
@@ -96,7 +96,7 @@ std::string_view header_value(std::span<const OwnedHeader> headers, std::string_
   return {};
 }
 
-// A challenge says it, too: its reader pays.
+// Whether a refusal says that nothing was charged. A challenge implies it, since its reader pays.
 bool says_not_charged(const Refusal& refusal) {
   const auto says = [&refusal](const char* words) {
     return refusal.message.find(words) != std::string::npos;
@@ -141,7 +141,7 @@ SignedPayment sign(Flow flow, std::size_t number, std::int64_t now_s, const json
   return payment;
 }
 
-// A line of execution of its own on this Thread. Ends before it is destroyed.
+// A coroutine on this Thread. It must end before it is destroyed.
 class Coroutine {
  public:
   explicit Coroutine(std::function<void()> work) : work_(std::move(work)), stack_(stacks().take()) {
@@ -154,7 +154,7 @@ class Coroutine {
   Coroutine(const Coroutine&) = delete;
   Coroutine& operator=(const Coroutine&) = delete;
 
-  // To its next pause, or its end.
+  // Runs it until its next pause or its end.
   void resume() {
     running() = this;
     back_.adopt_thread();
@@ -188,20 +188,20 @@ class Coroutine {
 
 }  // namespace
 
-// A call, or a pass of the lane's own work.
+// A call, or a pass of the lane's background work.
 struct World::Actor {
   Node& node;
-  bool is_own_work;       // of the lane
-  std::uint64_t saw = 0;  // the effect by which it last saw something of the others
+  bool is_own_work;       // a background pass
+  std::uint64_t saw = 0;  // number of the effect at which it last saw the others' state
   std::uint64_t saw_chain = 0;
   bool is_asleep = false;
-  bool is_alone = false;  // everybody is asleep, it was woken
+  bool is_alone = false;  // woken because all others sleep too
   std::unique_ptr<Coroutine> line = nullptr;
 
   [[nodiscard]] bool is_over() const { return line->is_over(); }
 };
 
-// One life of a node at a time; what of an earlier life still runs has no effects any more.
+// A node with one life at a time. Once it is dead, code that still runs has no effects.
 class World::Node final : public Host,
                           public Report,
                           public Random,
@@ -233,10 +233,10 @@ class World::Node final : public Host,
   void count(std::string_view, std::uint64_t) noexcept override {}
   void set(std::string_view, double) noexcept override {}
   void fill(std::span<std::uint8_t> out) noexcept override {
-    static std::minstd_rand drawn;  // no two lives are named alike
+    static std::minstd_rand drawn;  // static, so the names of all lives differ
     for (std::uint8_t& byte : out) byte = static_cast<std::uint8_t>(drawn() >> 8);
   }
-  // Of files alone, which no history here is about.
+  // Offloaded work only concerns files, which play no part here.
   Done run(void (*)(void*) noexcept, void*) noexcept override {
     return Failure{FailureKind::unavailable, "", {}, false};
   }
@@ -253,7 +253,7 @@ class World::Node final : public Host,
     return Unit{};
   }
 
-  // It is waited for until the call's deadline.
+  // The caller waits until its deadline; a later answer counts as unknown.
   StoreApplied apply(std::span<const StoreCheck> checks, std::span<const StoreWrite> writes,
                      Call& call) noexcept override {
     using enum Event;
@@ -302,8 +302,7 @@ class World::OwnCall final : public Call {
   [[nodiscard]] std::string_view request_id() const noexcept override { return "request"; }
   [[nodiscard]] std::int64_t deadline_ns() const noexcept override { return deadline_ns_; }
   [[nodiscard]] bool cancelled() const noexcept override { return node_.is_dead; }
-  // A wait for an actor that is not awake takes long: the lane must not rely on being woken in
-  // time.
+  // If all actors sleep, this takes long: the lane must not rely on being woken in time.
   bool sleep_ms(std::uint32_t duration_ms) noexcept override {
     constexpr std::uint32_t long_ms = 7'000;
     if (node_.is_dead) return false;
@@ -324,7 +323,7 @@ class World::OwnCall final : public Call {
 World::World(Plan plan) : plan_(std::move(plan)) {
   clock.advance_ms(begin_s * 1000 - clock.now_ms());
   chain_.genesis_s = genesis_s;
-  // As if another node had made it, so that payments are good in every world.
+  // The binding key, as if another node had made it, so that payments are valid in every world.
   const StoreWrite key[] = {
       {"s/binding", "0x5858585858585858585858585858585858585858585858585858585858585858"}};
   http::ScriptedCall nobody(clock, 1);
@@ -379,7 +378,7 @@ void World::begin(std::size_t number, bool is_own_work, std::function<void(Actor
 
 void World::call(std::size_t number, std::size_t index, std::string_view idempotency_key,
                  bool is_other) {
-  (void)payment(index);  // signed by now, and not in a coroutine
+  (void)payment(index);  // signs the payments, outside of a coroutine
   in_play_ = index;
   facts_[index].is_sent = true;
   if (!idempotency_key.empty()) facts_[index].idempotency_key = idempotency_key;
@@ -552,7 +551,7 @@ void World::begin_work(Actor& actor, std::size_t index) {
   facts.work_until_ms = clock.now_ms() + upstream_deadline_ms;
 }
 
-// As the gateway does it: one of settle() and release(), with a call of its own.
+// Like the gateway, calls either settle() or release(), with a new Call.
 void World::do_work(Actor& actor, std::size_t index, Ticket& ticket) {
   using enum Event;
   Node& node = actor.node;
@@ -592,12 +591,13 @@ void World::do_work(Actor& actor, std::size_t index, Ticket& ticket) {
   tell_reply(index, reply);
 }
 
-// What is told as certain held when the lane last looked, and holds unless others paid since.
+// A refusal that says that nothing was charged must be true as far as the actor has seen. A payment
+// that others submit later does not count.
 void World::tell(const Actor& actor, std::size_t index, const Refusal& refusal, bool is_other) {
   told.push_back(refusal.code);
   const Facts& facts = facts_[index];
   if (is_other || !says_not_charged(refusal)) return;
-  // The actor that the facilitator told a falsehood has asked the chain itself.
+  // If the facilitator denied a settlement, the actor must have asked the chain since.
   if (facts.disowned_at) {
     const bool is_true = *facts.disowned_at < actor.saw_chain &&
                          !(facts.moved_at && *facts.moved_at < actor.saw_chain);
@@ -611,7 +611,7 @@ void World::tell(const Actor& actor, std::size_t index, const Refusal& refusal, 
   }
 }
 
-// An Idempotency-Key may have brought the reply that another payment paid for.
+// With an Idempotency-Key, the reply may be the one that another payment paid for.
 void World::tell_reply(std::size_t index, const Replay& reply) {
   told.push_back(std::to_string(reply.status));
   if (header_value(reply.headers, "PAYMENT-RESPONSE").empty()) fault(index, "no receipt");
@@ -697,7 +697,7 @@ World::Answer World::settle(Node& node, std::size_t index, const Call& call) {
   if (acting_->is_own_work && (flow >= upfront_retry || !is_bound(flow))) {
     fault(index, "it is collected although nobody waits for the work");
   }
-  // What follows may collect it, as far as anybody but the chain can tell.
+  // From here on the facilitator may collect, as far as anyone but the chain can tell.
   const bool is_lie = event == disowns || event == disowns_sent;
   const bool can_lie =
       !facts.is_moved && !facts.is_cancelled && now_s() < payment(index).valid_before_s;
@@ -747,7 +747,7 @@ bool World::may_move(std::size_t index) const {
          (facts.is_waiting && !facts.is_cancelled && now_s() < payment(index).valid_before_s);
 }
 
-// What was sent comes into a block, if it still may.
+// Puts waiting transactions into a block; those that are no longer valid fail.
 void World::mine() {
   for (std::size_t index = 0; index < payments_max; ++index) {
     Facts& facts = facts_[index];
@@ -814,7 +814,7 @@ void World::see_write(const StoreWrite& write) {
   }
 }
 
-// At any moment.
+// Checks what must hold at every moment.
 void World::look(std::size_t index) {
   const Facts& facts = facts_[index];
   if (facts.settled_entries > (facts.is_moved ? 1 : 0)) fault(index, "the ledger has too much");
@@ -898,8 +898,8 @@ void World::look_at_end(std::size_t index) {
     fault(index, "its reply is not what is left");
 }
 
-// Of all payments that came with one Idempotency-Key one was charged, but for what a facilitator
-// disowned: that is owed back.
+// At most one of the payments with one Idempotency-Key may be charged, except for payments that a
+// facilitator denied; those are owed back.
 void World::look_at_keys() {
   std::map<std::string, int> charged;
   for (const Facts& facts : facts_) {
@@ -910,17 +910,17 @@ void World::look_at_keys() {
   }
 }
 
-// A payer that was not charged under an Idempotency-Key may pay under it; the others get what they
-// paid for.
+// A payer who was not charged under an Idempotency-Key can still pay with it; otherwise the earlier
+// payment decides the answer.
 void World::pay_late() {
   const Facts& facts = facts_[in_play_];
   if (facts.idempotency_key.empty()) return;
   const std::size_t late = payment(in_play_).flow * payments_of_a_flow + payments_of_a_flow - 1;
   pass_ms(late_s * 1000 - clock.now_ms());
-  reconcile(0);  // never long ago: it asks what is supported
+  reconcile(0);  // so that the node asks again what is supported
   go();
   std::string expected = "200";
-  bool is_disowned = false;  // then its id may have been freed before it was found to be paid
+  bool is_disowned = false;  // its id may then be freed before it is found to be paid
   for (const Facts& other : facts_) {
     if (other.is_owed) expected = "x402.refund_owed";
     const bool is_given = !other.answer.empty() || other.settled_entries != 0;
@@ -938,7 +938,7 @@ void World::pay_late() {
 }
 
 void World::look_at_forgetting() {
-  if (plan_.size() > 1) return;  // it depends on the end alone
+  if (plan_.size() > 1) return;  // the end state alone matters
   pass_ms(25 * hour_ms);
   for (int pass = 0; pass < 40; ++pass) {
     reconcile(0);
@@ -947,7 +947,7 @@ void World::look_at_forgetting() {
   for (const auto& [key, record] : store_.records()) {
     const bool is_lasting =
         key.starts_with(keys::entries) || key.starts_with("k/") || key.starts_with("s/");
-    bool is_of_owed = false;  // it names the payment, or is a caller's id that does
+    bool is_of_owed = false;  // the record, or a caller's id, names an owed payment
     for (std::size_t index = 0; index < payments_max; ++index) {
       const std::string& name = payment(index).key;
       is_of_owed =

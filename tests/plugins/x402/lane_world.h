@@ -1,12 +1,12 @@
-// World: the x402 lane in a world that a test drives: two nodes with a real lane each, one store,
-// two facilitators and a chain that are one little model, an upstream, callers, and time. What the
-// lane does runs in coroutines. Before each effect of a node the world asks its plan what happens
-// (`choose`): nothing special, or one of what may: the effect goes wrong, the node dies, another
-// call goes on first, time passes, the payer cancels. A plan names the points where it is something
-// else than nothing special; so a plan is a history, and whoever has all plans has all histories.
+// World: the x402 lane in a simulated world: two nodes, each with a real lane, one store, a small
+// model of two facilitators and a chain, an upstream, callers, and time. The lane runs in
+// coroutines. Before each effect of a node the world asks its plan what happens (`choose`):
+// nothing, or one of the possible events: the effect fails, the node dies, another call goes on
+// first, time passes, the payer cancels. A plan lists the points at which something happens. Each
+// plan is one history, so enumerating all plans enumerates all histories.
 //
-// After every write of the lane, every movement of money and every word to a caller the world looks
-// for what must never be (`faults`).
+// After every write of the lane, every movement of money and every answer to a caller, the world
+// checks the invariants and collects violations in `faults`.
 //
 // One Thread.
 #pragma once
@@ -36,33 +36,33 @@ enum class Event : std::uint8_t {
   nothing,
   dies,           // the node, before the effect
   other_goes_on,  // another call, before the effect
-  is_overtaken,   // sleeps until its lease is over, and another call goes on
-  lease_ends,     // time passes, and by then the effect may be too late
+  is_overtaken,   // sleeps past its lease, and another call goes on
+  lease_ends,     // time passes; the effect may then be too late
   validity_ends,
   payer_cancels,
-  chain_mines,      // what was sent
-  conflict,         // the store, as if another had been faster
+  chain_mines,      // waiting transactions
+  conflict,         // the store, as if another write had been faster
   unavailable,      // the store
-  unknown_applied,  // the store, and it is done
-  unknown_lost,     // the store, and it is not done
-  refuses,          // the facilitator, here and below
-  hangs,            // until its caller has lost patience; nothing is sent
-  answers_late,     // truly
+  unknown_applied,  // the store: the answer is lost, the write is done
+  unknown_lost,     // the store: the answer is lost, nothing is written
+  refuses,          // the facilitator; so are those down to disowns_sent
+  hangs,            // until its caller's deadline; sends nothing
+  answers_late,     // late, but truthfully
   garbles,          // an HTML page, after it has settled what it can
   is_down,          // no byte was sent
   loses_answer,     // of a payment that is mined
-  sends_in_vain,    // the same, but it is not mined yet
+  sends_in_vain,    // loses the answer; the payment is not mined yet
   delays,           // sends, and answers `settlement_pending`
   comes_second,     // a watcher of the chain was faster with the same authorization
   claims_failure,   // of a transaction that is mined
-  disowns,          // the same, as if it had sent nothing
-  disowns_sent,     // and it is not mined yet
-  remembers,        // that it is settled, or pays
-  is_away,          // the chain's node, here and below
+  disowns,          // the same, and denies that it sent anything
+  disowns_sent,     // the same, but it is not mined yet
+  remembers,        // that it has settled before; otherwise it pays
+  is_away,          // the chain's node; so is `lags`
   lags,
-  fails,         // the upstream, here and below
+  fails,         // the upstream; so are those down to takes_long
   loses_caller,  // the caller leaves
-  is_free,       // its success costs nothing
+  is_free,       // succeeds, but the call is free
   takes_long,    // within its deadline
   at_other_node,
 };
@@ -79,14 +79,14 @@ constexpr std::string_view name_of(Event event) noexcept {
   return event_names[static_cast<std::size_t>(event)];
 }
 
-// Which of its possibilities each point takes; 0, nothing special, where it says nothing.
+// The choice at each point; 0 (nothing happens) for points that are not listed.
 using Plan = std::map<std::size_t, std::size_t>;
 
-// Operations of the lane, by index.
+// The operations of the lane, by index.
 enum Flow : std::uint32_t {
   authorization,
   unverified,
-  unbound,  // by payments that echo nothing, here and below
+  unbound,  // for payments without an echo; so is upfront_unbound
   upfront_retry,
   upfront_refund,
   upfront_unbound,
@@ -97,7 +97,7 @@ inline constexpr std::string_view flow_names[] = {
     "authorization", "unverified", "unbound", "upfront_retry", "upfront_refund", "upfront_unbound"};
 constexpr bool is_bound(Flow flow) noexcept { return flow != unbound && flow != upfront_unbound; }
 
-// A signed payment, as its header. The same in every world.
+// A signed payment and its header. It is the same in every world.
 struct SignedPayment {
   std::string header;
   std::string key;        // of its record
@@ -107,7 +107,7 @@ struct SignedPayment {
   Authorization on_chain;
   std::int64_t valid_before_s = 0;
 };
-inline constexpr std::size_t payments_of_a_flow = 3;  // the last one was signed much later
+inline constexpr std::size_t payments_of_a_flow = 3;  // the last is signed much later
 inline constexpr std::size_t payments_max = payments_of_a_flow * std::size(all_flows);
 
 class World {
@@ -117,51 +117,52 @@ class World {
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
-  // Begins a call with a payment of its flow. `is_other`: with another query than was paid for.
+  // Begins a call with a payment for its flow. `is_other`: with another query than the payment is
+  // for.
   void call(std::size_t node, std::size_t payment, std::string_view idempotency_key = {},
             bool is_other = false);
-  // Begins a pass of the lane's own work.
+  // Begins a pass of the lane's background work.
   void reconcile(std::size_t node);
-  // Until all that began is over.
+  // Runs until everything that began has ended.
   void go();
-  // Which of `events` happens now; the passing of time has happened when it returns.
+  // Chooses which of `events` happens now. Time that it takes has passed when this returns.
   Event choose(std::initializer_list<Event> events);
   void pass_ms(std::int64_t duration_ms) { clock.advance_ms(duration_ms); }
   void revive();
-  // Everything is mended, time passes, the lane does what is left to do, and nothing is left open.
+  // Repairs everything, lets time pass and the lane finish its work, then checks the end state.
   void come_to_rest();
 
   // What could have happened at each point of the history so far.
   [[nodiscard]] const std::vector<std::vector<Event>>& points() const noexcept { return points_; }
-  // Of what was not nothing special: "12 dies, 20 settles late".
+  // The events so far, as "12 dies, 20 hangs".
   [[nodiscard]] const std::string& history() const noexcept { return history_; }
 
   std::vector<std::string> faults;
-  std::vector<std::string> told;  // to callers: "200", or codes
+  std::vector<std::string> told;  // answers to callers: "200", or codes
   http::ScriptedClock clock;
 
  private:
   class Node;
   class OwnCall;
   struct Actor;
-  // What the model knows of a payment.
+  // The model's knowledge of a payment.
   struct Facts {
-    bool is_sent = false;  // by its payer, to us
+    bool is_sent = false;  // by its payer, to a node
     bool is_moved = false;
     bool is_cancelled = false;
     std::optional<Word> transaction;  // not mined while `is_waiting`
     bool is_waiting = false;
-    std::optional<std::uint64_t> submitted_at;  // when money may first have begun to move
-    std::optional<std::uint64_t> disowned_at;   // when it began to, and was said not to
+    std::optional<std::uint64_t> submitted_at;  // effect from which on money could move
+    std::optional<std::uint64_t> disowned_at;   // the same, but the facilitator denied it
     std::optional<std::uint64_t> moved_at;
-    std::int64_t work_until_ms = 0;       // some call has the upstream work for it
-    std::string answer;                   // the body that a caller got
-    std::string idempotency_key;          // that came with it
-    std::optional<PaymentRecord> record;  // as it is stored
+    std::int64_t work_until_ms = 0;       // a call has the upstream's work until then
+    std::string answer;                   // the body that a caller received
+    std::string idempotency_key;          // sent with the payment
+    std::optional<PaymentRecord> record;  // as stored
     int settled_entries = 0;
     int owed_entries = 0;
-    bool is_begun = false;  // the work
-    bool is_owed = false;   // w/<key> is there
+    bool is_begun = false;  // the work has begun
+    bool is_owed = false;   // the record w/<key> exists
   };
   using Answer = http::ScriptedHost::Answer;
   using Events = std::initializer_list<Event>;
@@ -173,10 +174,12 @@ class World {
   void begin(std::size_t node, bool is_own_work, std::function<void(Actor&)> work);
   Actor* next_to_go();
   Event choose_of(std::vector<Event> events);
-  // Before an effect of a node: what befalls it of `troubles`.
+  // Called before each effect of a node: returns which of `troubles` or of the common events
+  // happens.
   Event meet(Node& node, Events troubles);
   [[nodiscard]] std::vector<Event> possibilities(Events troubles) const;
-  // Whether it is one that comes before the effect, which then may meet another.
+  // Lets an event happen that precedes the effect, which may then meet another. False if it is no
+  // such event.
   bool is_interlude(Event event);
   [[nodiscard]] std::int64_t now_s() const { return clock.now_ms() / 1000; }
 
@@ -196,7 +199,7 @@ class World {
   void mine();
   void cancel(std::size_t index);
   [[nodiscard]] std::uint64_t head() const;
-  // Whether it has moved, or yet may without anybody's doing.
+  // Whether the money has moved or may still move without further action.
   [[nodiscard]] bool may_move(std::size_t index) const;
 
   StoreApplied apply(std::span<const StoreCheck> checks, std::span<const StoreWrite> writes);
@@ -216,8 +219,8 @@ class World {
   std::array<std::unique_ptr<Node>, 2> nodes_;
   std::vector<std::unique_ptr<Actor>> actors_;
   Actor* acting_ = nullptr;
-  Actor* called_upon_ = nullptr;  // goes on next
-  bool is_resting_ = false;       // nothing befalls anybody any more
+  Actor* called_upon_ = nullptr;  // runs next
+  bool is_resting_ = false;       // no more events happen
   const Plan plan_;
   std::vector<std::vector<Event>> points_;
   std::string history_;

@@ -11,9 +11,9 @@ namespace turnpike::x402 {
 namespace {
 
 constexpr std::uint32_t window_s = 60;
-constexpr std::int64_t now_s = 1'795'300'020;  // a window begins
+constexpr std::int64_t now_s = 1'795'300'020;  // the start of a window
 
-// Counts signatures; the text tells what was asked.
+// Counts signatures. Its text says what was requested.
 class Signer {
  public:
   explicit Signer(OfferCache& cache) : cache_(cache) {}
@@ -84,7 +84,7 @@ TEST(OfferCache, StaysWithinItsBytesWhateverPathsCallersMakeUp) {
     ASSERT_LE(cache.bytes(), bytes_max);
   }
   EXPECT_GT(cache.bytes(), bytes_max / 2);
-  // One that is larger than all room is given, and not kept.
+  // A text larger than the whole cache is returned but not kept.
   const auto large = signer.get({1, 7, std::string(2 * bytes_max, 'p')});
   EXPECT_GT(large->size(), 2 * bytes_max);
   EXPECT_LE(cache.bytes(), bytes_max);
@@ -123,7 +123,7 @@ TEST(OfferCache, AHitAllocatesNothing) {
   EXPECT_EQ(allocations_so_far(), before);
 }
 
-// More threads than parts: some share one.
+// There are more threads than parts, so some share one.
 TEST(OfferCache, ThreadsGetTheirOwnOffers) {
   OfferCache cache(window_s, 32 * 1024, 2);
   std::atomic<int> wrong = 0;

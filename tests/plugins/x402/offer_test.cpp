@@ -96,7 +96,7 @@ TEST(Payload, IsReadAsItWasWritten) {
   EXPECT_EQ(*read_back, receipt);
 }
 
-// One member after the other is taken away, or made a value of another type.
+// Each member in turn is replaced by null or a value of another type.
 TEST(Payload, ThatLacksAMemberIsRefusedByItsName) {
   const auto check = [](const std::string& whole, const auto& read,
                         const std::vector<std::string>& required) {
@@ -136,7 +136,7 @@ TEST(Extension, HasOneOfferForEachEntryAndItsIndex) {
   EXPECT_TRUE(paid["schema"].is_object());
 }
 
-// The challenge as a whole has 8 KiB, which base64 makes 6 KiB of JSON (docs/protocols.md, "HTTP
+// A whole challenge has 8 KiB, which in base64 is 6 KiB of JSON (docs/protocols.md, "HTTP
 // headers").
 TEST(Extension, FourOffersForALongPathTakeHalfOfAChallenge) {
   Offer long_offer = offer;

@@ -1,5 +1,5 @@
-// What the tests of offers/ share: time and chance that a test sets, a folder that goes away. One
-// thread.
+// Shared by the tests of offers/: a clock and randomness that a test controls, and a temporary
+// folder. One Thread.
 #pragma once
 
 #include <stdlib.h>
@@ -54,7 +54,7 @@ inline std::string read_file(const std::string& path) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-// REQUIRES: a key.
+// REQUIRES: `hex` is a valid key.
 inline PrivateKey key_of_hex(Algorithm algorithm, std::string_view hex) {
   SeededRandom random;
   PrivateKey::Secret secret{};

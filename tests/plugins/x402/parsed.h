@@ -1,4 +1,4 @@
-// Text that a test knows to be JSON. Any Thread.
+// Parses text that a test knows to be valid JSON. Any Thread.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// A payer with a key: signs what a wallet would sign. Private key 1, whose address is widely known.
+// A payer with a key, who signs what a wallet would sign. The default is private key 1, whose
+// address is widely known. One Thread.
 #pragma once
 
 #include <secp256k1_recovery.h>
@@ -32,8 +33,8 @@ class Payer {
     return bytes;
   }
 
-  // The payload with its authorization or permit signed, as its requirements say. REQUIRES: it can
-  // be read.
+  // Returns the payload with its authorization or permit signed, for the requirements that it
+  // accepts. REQUIRES: a readable payload.
   [[nodiscard]] nlohmann::json sign(nlohmann::json payload) const {
     const auto read = decode_payment(header_of(payload));
     if (!read) throw std::runtime_error("not a payload");

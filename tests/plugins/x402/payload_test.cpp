@@ -24,7 +24,7 @@ PaymentPayload read(const json& payload) {
   return std::move(*result);
 }
 
-// Where the fault of a header that cannot be read is said to lie.
+// The place of the fault that is reported for an unreadable header.
 std::string place_of_fault(const std::string& header) {
   const auto result = decode_payment(header);
   if (result) return "(none)";
@@ -83,8 +83,8 @@ TEST(Payload, FindsTheMessageOfATransaction) {
 TEST(Payload, RefusesWhatIsNoTransaction) {
   for (const std::string& bytes :
        {std::string(), std::string(1, '\0'), std::string("\1"), "\1" + std::string(64, 's'),
-        "\1" + std::string(64, 's') + "\1\0\1"s,             // nothing behind the header
-        "\1" + std::string(64, 's') + "\2\0\1content"s,      // two signatures required, one there
+        "\1" + std::string(64, 's') + "\1\0\1"s,             // nothing after the header
+        "\1" + std::string(64, 's') + "\2\0\1content"s,      // two signatures required, one present
         "\1" + std::string(64, 's') + "\x81\1\0\1content"s,  // version 1
         "\x80\1" + std::string(128 * 64, 's') + "content", std::string(1'233, '\1')}) {
     EXPECT_EQ(
@@ -153,7 +153,7 @@ TEST(Payload, SaysWhereItIsMalformed) {
   for (const auto& [where, payload] : cases) EXPECT_EQ(place_of_fault(payload), where) << payload;
 }
 
-// JavaScript's BigInt takes hexadecimal digits and blanks (docs/protocols.md, "Exact on EVM:
+// JavaScript's BigInt also accepts hexadecimal digits and spaces (docs/protocols.md, "Exact on EVM:
 // EIP-3009").
 TEST(Payload, TakesNumbersAndAddressesInTheirOneSpelling) {
   for (const char* name : {"value", "validAfter", "validBefore"}) {
@@ -213,7 +213,7 @@ TEST(Payload, IsBase64OfAnObjectWithoutTwins) {
         sample_payload().dump() + "x", "{\"x402Version\":1," + sample_payload().dump().substr(1)}) {
     EXPECT_EQ(place_of_fault(base64_encode(text)), "") << text;
   }
-  EXPECT_EQ(place_of_fault(sample_payload().dump()), "");  // no base64
+  EXPECT_EQ(place_of_fault(sample_payload().dump()), "");  // not base64
   const std::string needs_the_alphabet = with(sample_payload(), "/novelty", "??????").dump();
   EXPECT_EQ(place_of_fault(base64_encode(needs_the_alphabet)), "(none)");
   std::string of_urls = base64_encode(needs_the_alphabet);
@@ -221,7 +221,7 @@ TEST(Payload, IsBase64OfAnObjectWithoutTwins) {
   EXPECT_EQ(place_of_fault(of_urls), "");
 }
 
-// What a caller sent may be a key to money: nothing of it comes back in a message.
+// A payload may contain secrets that move money, so no part of it is repeated in a message.
 TEST(Payload, EchoesNothingOfTheCallersInItsMessages) {
   for (const char* place : {"/payload/signature", "/payload/authorization/from", "/x402Version",
                             "/payload/authorization/nonce", "/payload/authorization/value"}) {
@@ -229,7 +229,7 @@ TEST(Payload, EchoesNothingOfTheCallersInItsMessages) {
     ASSERT_FALSE(result);
     const std::string sentence = std::get<Malformed>(result.error()).sentence();
     EXPECT_EQ(sentence.find("s3cret"), std::string::npos);
-    // Over MCP no header of that name brings it.
+    // The sentence names no header, since payments over MCP come without one.
     EXPECT_EQ(sentence.find("The payment's "), 0u);
     EXPECT_EQ(sentence.back(), '.');
   }
@@ -262,7 +262,7 @@ TEST(PaymentKey, NamesWhatTheChainHoldsUniqueAndNothingElse) {
     return payment_key(read(with(sample_payload(), pointer, value)));
   };
   const std::string asset = "/accepted/asset", from = "/payload/authorization/from";
-  // Spelling, signature, amount and recipient make no other payment.
+  // Spelling, signature, amount and expiry do not change the payment key.
   EXPECT_EQ(key_with(asset, "0x833589fcd6edb6e08f4c7c32d4f71b54bda02913"), key);
   EXPECT_EQ(key_with(from, "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed"), key);
   EXPECT_EQ(key_with("/payload/authorization/nonce", "0x" + std::string(64, 'A')), key);
@@ -300,7 +300,7 @@ TEST(Requirements, AreWrittenCanonically) {
             R"(","name":"USD Coin","version":"2"},)"
             R"("maxTimeoutSeconds":300,"network":"eip155:8453",)"
             R"("payTo":"0x52908400098527886E0F7030069857D2E4169EE7","scheme":"exact"})");
-  // nlohmann-json orders names by their bytes, which is RFC 8785 for those that we have.
+  // nlohmann-json orders names by their bytes, which equals RFC 8785 for these names.
   EXPECT_EQ(json::parse(canonical_json(requirements)).dump(), canonical_json(requirements));
   requirements.extra = {};
   EXPECT_NE(canonical_json(requirements).find("\"extra\":{}"), std::string::npos);

@@ -1,5 +1,5 @@
-// The x402 processor beside the lane, on one store, over a scripted facilitator and chain: what a
-// purchase costs, who can pay for it, and what becomes of its payment, whatever befalls it.
+// The x402 processor beside the lane, on one store, over a scripted facilitator and chain: the
+// price of a purchase, who can pay for it, and the fate of its payment in every failure.
 #include "x402/processor.h"
 
 #include <gmock/gmock.h>
@@ -58,7 +58,7 @@ class KeptConsole final : public Console {
   std::string printed, errors;
 };
 
-// What a plugin holds in one process: both objects, over one Premises.
+// The plugin's state in one process: both objects, sharing Premises.
 struct LifeOfNode {
   std::shared_ptr<Premises> premises = std::make_shared<Premises>();
   X402Lane lane{premises};
@@ -126,7 +126,7 @@ class ProcessorTest : public ::testing::Test {
     const Settings node = map({{"rpc_url", scalar("https://node.example")}});
     return map({{"facilitators", facilitators}, {"chains", map({{std::string(base), node}})}});
   }
-  // The gateway starts: processors first, then a registry's lane.
+  // Starts as the gateway does: first the processors, then a registry's lane.
   void start(const Settings& settings = {}) {
     life_ = std::make_unique<LifeOfNode>();
     ASSERT_TRUE(bind(settings));
@@ -182,7 +182,7 @@ class ProcessorTest : public ::testing::Test {
     ScriptedCall call(host_.scripted_clock, 60'000);
     ASSERT_TRUE(life_->bound->run(call).ok());
   }
-  // Time in which whoever sweeps comes by.
+  // Lets time pass, with the passes of lane and processor.
   void pass(std::int64_t duration_ms) {
     for (; duration_ms > 0; duration_ms -= 10'000) {
       host_.scripted_clock.advance_ms(std::min<std::int64_t>(duration_ms, 10'000));
@@ -218,7 +218,7 @@ class ProcessorTest : public ::testing::Test {
     EXPECT_TRUE(notice.ok());
     return notice.ok() ? *std::move(notice) : Notice{};
   }
-  // "200", or the status and the code, or a challenge's reason.
+  // Returns "200", or the status with the code or the challenge's reason.
   std::string told(std::string_view payment = {}, std::string_view id = "pur_1") {
     last_ = visit(payment, id);
     const std::string status = std::to_string(last_.reply.status);
@@ -253,7 +253,7 @@ class ProcessorTest : public ::testing::Test {
     authorization["nonce"] = "0x" + std::string(64, nonce);
     return header_of(Payer(1).sign(payload));
   }
-  // Signed for a new challenge; `nonce` tells payments apart.
+  // A payment, signed for a new challenge; `nonce` distinguishes payments.
   std::string payment(char nonce, std::string_view id = "pur_1") {
     return sign(challenge(id), nonce);
   }
@@ -265,7 +265,7 @@ class ProcessorTest : public ::testing::Test {
     payload.erase("extensions");
     return header_of(payload);
   }
-  // A call of the lane: "200", "again" or a code.
+  // Calls the lane. Returns "200", "again" or a code.
   std::string call(const std::string& header) {
     const HeaderField credential[] = {{"payment-signature", header}};
     LaneRequest asked;
@@ -334,8 +334,8 @@ class ProcessorTest : public ::testing::Test {
   Notice last_;
   std::function<void()> while_verifying_, while_settling_;
   bool settles_ = true;
-  bool moves_ = true;         // money, at a settlement
-  bool loses_answer_ = false;  // of a settlement
+  bool moves_ = true;         // a settlement moves money
+  bool loses_answer_ = false;  // the answer to a settlement is lost
   std::uint8_t transactions_ = 0x70;
   int settlements_ = 0;
 };
@@ -466,7 +466,7 @@ TEST_F(ProcessorTest, APaymentIsSettledAnsweredAndSeen) {
   EXPECT_EQ(paid.payment.size(), 64u);
   EXPECT_EQ(entries(), std::vector<std::string>{"settled pur_1"});
   EXPECT_EQ(hinted(), std::vector<std::string>{"pur_1"});
-  // Byte for byte, whatever the method: the same again, and once.
+  // A repeat gets the same bytes, whatever its method, and is not settled again.
   EXPECT_EQ(visit(sent, "pur_1", Method::post).reply.body, last_.reply.body);
   EXPECT_EQ(told(sent), "200");
   EXPECT_EQ(header("PAYMENT-RESPONSE"), response);
@@ -558,7 +558,7 @@ TEST_F(ProcessorTest, OfTwoPaymentsForOnePurchaseOneIsCollected) {
   EXPECT_EQ(told(first), "200");
 }
 
-// Both have been found good when one of them claims the purchase.
+// Both payments are verified before one of them claims the purchase.
 TEST_F(ProcessorTest, OfTwoPaymentsAtOnceOneIsCollected) {
   start();
   ASSERT_TRUE(begin().ok());
@@ -699,7 +699,7 @@ TEST_F(ProcessorTest, ItsPayerWhoComesAgainNeedNotWaitForTheSweep) {
   EXPECT_EQ(settlements_, 1);
 }
 
-// A node dies between the claim and the answer; a new life of it, without a lane, finishes.
+// A node dies between the claim and the answer; its next life finishes the purchase without a lane.
 TEST_F(ProcessorTest, WhatWasBegunIsFinishedByTheNextLife) {
   for (const bool has_moved : {false, true}) {
     const std::string id = has_moved ? "pur_moved" : "pur_still";
@@ -736,7 +736,7 @@ TEST_F(ProcessorTest, ARefusedSettlementLeavesThePurchaseToAnotherPayment) {
   EXPECT_EQ(told(payment('2')), "200");
 }
 
-// A facilitator refuses, and collects all the same.
+// A facilitator refuses but collects nevertheless.
 TEST_F(ProcessorTest, ADisownedSettlementThatIsFoundPaysForItsPurchase) {
   start();
   ASSERT_TRUE(begin().ok());
@@ -771,7 +771,7 @@ TEST_F(ProcessorTest, ADisownedSettlementOfAPurchaseThatAnotherPaidIsOwedBack) {
   EXPECT_THAT(command({"obligations"}), HasSubstr(std::string(ten_dollars)));
 }
 
-// A facilitator says settled, and the chain proves that it never was.
+// A facilitator reports a settlement that the chain later disproves.
 TEST_F(ProcessorTest, ASettlementThatIsDisprovedTakesItsCreditsBack) {
   start();
   ASSERT_TRUE(begin().ok());

@@ -13,7 +13,7 @@ using nlohmann::json;
 
 constexpr std::int64_t created_s = 1'795'300'000, retired_s = 1'795'400'000;
 
-// A gateway with a key that signs and one that is retired.
+// A gateway with an active key and a retired one.
 class StatementTest : public testing::Test {
  protected:
   StatementTest() : did_(*did_web("https://gateway.example:8443")) {
@@ -38,7 +38,7 @@ class StatementTest : public testing::Test {
     const auto statements = verify_statements(input, document_);
     return statements.ok() ? "verified" : statements.error();
   }
-  // The doubts of a receipt that says this.
+  // The doubts about a receipt with this URL and time.
   [[nodiscard]] std::vector<std::string> doubts(const std::string& url, std::int64_t at_s) const {
     Receipt receipt = receipt_;
     receipt.resource_url = url;
@@ -120,11 +120,11 @@ TEST_F(StatementTest, RefusesATextThatWasChanged) {
       forged.substr(forged.find('.'), forged.rfind('.') - forged.find('.')) +
       jws.substr(jws.rfind('.'));
   EXPECT_NE(error(swapped).find("the text was changed"), std::string::npos) << error(swapped);
-  // The right name, another key.
+  // The right key id, but signed with another key.
   const std::string foreign =
       sign_receipt(receipt_, any_key(Algorithm::es256k, 9), did_.kid("old"));
   EXPECT_NE(error(foreign).find("another key"), std::string::npos) << error(foreign);
-  // A key of the other algorithm under this name.
+  // The key id of a key of the other algorithm.
   const std::string mixed = sign_receipt(receipt_, any_key(Algorithm::eddsa, 2), did_.kid("old"));
   EXPECT_NE(error(mixed).find("another key"), std::string::npos) << error(mixed);
   const std::string unknown =

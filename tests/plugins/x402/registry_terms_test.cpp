@@ -1,6 +1,5 @@
-// The lane's parts of the registry, as whoever compiles a registry meets them. Each way to be wrong
-// has a fixture in tests/fixtures/x402_terms, of the form that support/registry_fixture.h
-// describes.
+// The lane's parts of the registry, as a compilation uses them. Each kind of mistake has a fixture
+// in tests/fixtures/x402_terms, in the format that support/registry_fixture.h describes.
 #include "x402/registry_terms.h"
 
 #include <string>

@@ -22,9 +22,9 @@ constexpr std::string_view paid_network = "eip155:84532";
 constexpr std::int64_t validity_s = 300;
 constexpr std::int64_t expiry_margin_s = 60;
 
-// What the chain holds, as far as the payment goes.
+// The state of the payment on the chain.
 enum class OnChain { not_configured, down, unused, paid, cancelled, otherwise };
-// What the facilitator says to a settlement.
+// The facilitator's answer to a settlement.
 enum class Says { settled, refused, pending, used, typed_otherwise, lost, unreachable };
 
 constexpr OnChain all_on_chain[] = {OnChain::not_configured, OnChain::down,
@@ -98,7 +98,7 @@ class ResolveTest : public ::testing::Test {
   void mine(std::vector<FakeNode::Event> events) {
     node_.mine({filled<Word>(0x11), node_.head - 2, true, std::move(events)});
   }
-  // One step, `age_s` after the claim, on a chain whose newest block is of that moment.
+  // One step, `age_s` after the claim, on a chain whose newest block has the current time.
   Resolution step(std::int64_t age_s) {
     order_.clear();
     const std::int64_t now_s = node_.time_of(node_.head);
@@ -129,8 +129,8 @@ class ResolveTest : public ::testing::Test {
   std::string order_;  // who was asked: (c)hain, (f)acilitator
 };
 
-// Everything that the two can say, before the payment's end, shortly after it, and when the chain
-// proves it; with and without an authorization of which a chain could tell.
+// All combinations of both answers, before the payment expires, shortly after, and once the chain
+// proves it; with and without an authorization that a chain could show.
 TEST_F(ResolveTest, OnlyProofsEndAPayment) {
   for (const bool has_authorization : {true, false}) {
     for (const OnChain on_chain : all_on_chain) {
@@ -184,7 +184,7 @@ TEST_F(ResolveTest, TheChainIsAskedThenTheFacilitatorThenTheChain) {
   EXPECT_EQ(order_, "cfc");
   says_ = Says::pending;
   step(60);
-  EXPECT_EQ(order_, "cffc");  // once more on settlement_pending
+  EXPECT_EQ(order_, "cffc");  // settlement_pending is asked again
   says_ = Says::unreachable;
   step(60);
   EXPECT_EQ(order_, "cf");
@@ -217,7 +217,7 @@ TEST_F(ResolveTest, WhereNobodyWaitsNobodyIsAskedWhoCouldCollect) {
   EXPECT_EQ(early.outcome, Resolved::still_unknown);
   EXPECT_EQ(early.retry_after_s, 2u);
   EXPECT_EQ(order_, "");
-  EXPECT_EQ(step(certain_end_s(validity_s)).outcome, Resolved::settled);  // it remembers
+  EXPECT_EQ(step(certain_end_s(validity_s)).outcome, Resolved::settled);  // remembered
   EXPECT_EQ(order_, "f");
 }
 
@@ -246,13 +246,13 @@ TEST_F(ResolveTest, ANamedTransactionIsKeptAndLookedAtFirst) {
   EXPECT_EQ(step(60).transaction, told_hash);
   hint_ = chain_hash;
   put(OnChain::paid);
-  node_.range_max = 0;  // needs no logs
+  node_.range_max = 0;  // no logs are needed
   EXPECT_EQ(step(60).outcome, Resolved::settled);
 }
 
 TEST_F(ResolveTest, AnotherTransactionThanTheNamedOneMayHavePaid) {
   put(OnChain::paid);
-  hint_ = told_hash;  // replaced, or invented
+  hint_ = told_hash;  // replaced or invented
   const Resolution got = step(60);
   EXPECT_EQ(got.outcome, Resolved::settled);
   EXPECT_EQ(got.transaction, chain_hash);

@@ -1,5 +1,4 @@
-// A payer with a key of its own, and payloads as standard clients write them (docs/protocols.md,
-// "Messages").
+// Sample payloads as standard clients write them (docs/protocols.md, "Messages").
 #pragma once
 
 #include <stdexcept>
@@ -27,7 +26,7 @@ inline PaymentRequirements sample_requirements() {
   return requirements;
 }
 
-// Whole, but for a signature that is none.
+// Complete, except that the signature is not valid.
 inline nlohmann::json sample_payload() {
   return {{"x402Version", 2},
           {"resource", {{"url", "https://api.example.org/v1/facts"}}},
@@ -58,7 +57,8 @@ inline nlohmann::json sample_permit2_payload() {
   return payload;
 }
 
-// Two signatures, and a message of version 0 that requires two, with `content` behind its header.
+// A transaction with two signatures and a version 0 message that requires two; `content` follows
+// the message's header.
 inline std::string sample_solana_transaction(const std::string& content = "accounts and calls") {
   return "\2" + std::string(128, 's') + "\x80\2\1\1" + content;
 }
@@ -77,14 +77,14 @@ inline std::string header_of(const nlohmann::json& payload) {
   return base64_encode(payload.dump());
 }
 
-// REQUIRES: it can be read.
+// REQUIRES: a readable payload.
 inline PaymentPayload payment_of(const nlohmann::json& payload) {
   auto result = decode_payment(header_of(payload));
   if (!result) throw std::runtime_error("not a payload");
   return std::move(*result);
 }
 
-// The payload with one member changed; a discarded value removes it.
+// Returns the payload with the value at `pointer` replaced.
 inline nlohmann::json with(nlohmann::json payload, const std::string& pointer,
                            const nlohmann::json& value) {
   payload[nlohmann::json::json_pointer(pointer)] = value;

@@ -112,7 +112,7 @@ TEST(Signature, NamesItsSigner) {
   EXPECT_EQ(signer_of(digest, Payer(2).sign(digest)), "0x2B5AD5c4795c026514f8317c7a215E218DcCD6cF");
 }
 
-// Tokens of OpenZeppelin's and Circle's making refuse s > n / 2 and every v but 27 and 28.
+// Tokens by OpenZeppelin and Circle refuse s > n / 2 and every v except 27 and 28.
 TEST(Signature, HasOneCanonicalSpelling) {
   const Word digest = keccak256("something to sign");
   const std::string good = Payer().sign(digest);

@@ -1,5 +1,5 @@
-// The published vectors of x402, which are not part of the tree: a test that needs them is skipped
-// where they are absent, and says so. Beside them every test has cases of its own.
+// The published vectors of x402, which are not part of the tree. A test that needs them is skipped
+// with a message if they are absent. Every test also has its own cases.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 
 namespace turnpike::x402 {
 
-// Null when the file is absent.
+// Null if the file is absent.
 inline nlohmann::json vectors(const std::string& file) {
   std::ifstream stream(support::source_path("../shared/reference/x402-vectors/" + file));
   return stream ? nlohmann::json::parse(stream) : nlohmann::json();

@@ -13,7 +13,8 @@ using nlohmann::json;
 constexpr std::uint64_t now_s = 1'800'000'000;
 constexpr std::uint64_t needed_s = 40;
 
-// "recovered", "needs_facilitator" or the code of the refusal, against what the payload accepted.
+// "recovered", "needs_facilitator" or the code of the refusal. The requirements are those in the
+// payload.
 std::string verdict(const Result<VerifiedPayment, Reason>& result) {
   if (!result) return std::string(code_of(result.error()));
   return result->proof == Proof::recovered ? "recovered" : "needs_facilitator";
@@ -40,8 +41,8 @@ TEST(Verify, RecoversThePayerOfAPlainAccount) {
   EXPECT_EQ(result->payment_key, payment_key(payload));
 }
 
-// Every check fails at first; as one after the other is mended, the next one speaks
-// (docs/protocols.md, "Exact on EVM: EIP-3009").
+// At first every check fails. Each correction reveals the next check (docs/protocols.md, "Exact on
+// EVM: EIP-3009").
 TEST(Verify, ChecksInTheOrderOfTheReferenceImplementation) {
   json payload = sample_payload();
   payload["accepted"]["scheme"] = "upto";
@@ -65,7 +66,7 @@ TEST(Verify, ChecksInTheOrderOfTheReferenceImplementation) {
   EXPECT_EQ(verdict(payload, requirements), "no_matching_payment_requirements");
   payload["accepted"]["maxTimeoutSeconds"] = 300;
 
-  // The payer's own signature, as no token takes it; signed anew after each change.
+  // The payer's own signature in a form that tokens refuse; then signed again after each change.
   const auto resigned = [&](const std::string& pointer, const json& value) {
     payload = Payer().sign(with(payload, authorization + pointer, value));
     return verdict(payload, requirements);
@@ -89,7 +90,7 @@ TEST(Verify, WantsTheExactAmountNotMore) {
     EXPECT_EQ(verdict(Payer().sign(with(signed_payload(), authorization + "value", value))),
               "invalid_exact_evm_payload_authorization_value_mismatch");
   }
-  // An amount that no token has is nobody's.
+  // An amount that is not a decimal number matches no value.
   json odd = with(signed_payload(), "/accepted/amount", "0x3e8");
   EXPECT_EQ(verdict(odd), "invalid_exact_evm_payload_authorization_value_mismatch");
 }
@@ -109,7 +110,7 @@ TEST(Verify, WantsTimeForWorkAndSettlement) {
   EXPECT_EQ(ends_in(40, ~std::uint64_t{0}), late);
   const json past = Payer().sign(with(signed_payload(), authorization + "validBefore", "0"));
   EXPECT_EQ(verdict(past), late);
-  // The last second of uint256 is as good as any.
+  // The largest uint256 is a valid end time.
   const json forever = Payer().sign(
       with(signed_payload(), authorization + "validBefore",
            "115792089237316195423570985008687907853269984665640564039457584007913129639935"));
@@ -118,7 +119,7 @@ TEST(Verify, WantsTimeForWorkAndSettlement) {
   EXPECT_EQ(result->valid_before_s, ~std::uint64_t{0});
 }
 
-// The token's window is open at both ends: block.timestamp > validAfter.
+// The token's window excludes both ends: block.timestamp > validAfter.
 TEST(Verify, WantsAWindowThatHasBegun) {
   const auto begins_at = [](const std::string& second) {
     return verdict(Payer().sign(with(signed_payload(), authorization + "validAfter", second)));
@@ -143,8 +144,8 @@ TEST(Verify, ComparesTheRecipientAsAnAddress) {
   EXPECT_EQ(verdict(payload, requirements), "invalid_exact_evm_recipient_mismatch");
 }
 
-// A contract wallet signs as it likes; only the chain knows (docs/protocols.md, "Exact on EVM:
-// EIP-3009").
+// A contract wallet may use any form of signature; only the chain can verify it (docs/protocols.md,
+// "Exact on EVM: EIP-3009").
 TEST(Verify, LeavesEverySignatureThatIsNotThePayersToAFacilitator) {
   const json good = signed_payload();
   const std::string own = good["payload"]["signature"];
@@ -155,7 +156,7 @@ TEST(Verify, LeavesEverySignatureThatIsNotThePayersToAFacilitator) {
         "0x" + std::string(130, '0'), own.substr(0, own.size() - 2) + "1f"}) {
     const json payload = with(good, "/payload/signature", signature);
     EXPECT_EQ(verdict(payload), "needs_facilitator") << signature;
-    // But nobody is asked about terms that are wrong.
+    // Wrong terms are refused without asking anyone.
     EXPECT_EQ(verdict(with(payload, authorization + "value", "1")),
               "invalid_exact_evm_payload_authorization_value_mismatch");
   }
