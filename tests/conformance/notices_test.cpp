@@ -129,8 +129,9 @@ class Notices : public OnEveryEngine {
       if (taken > 0) shares.push_back({grant.lease_id, grant.epoch, taken});
       left -= taken;
     }
+    const std::string message_id = "m" + std::to_string(++messages_);
     ledger::UsageFact fact;
-    fact.message_id = fact.request_id = "m" + std::to_string(++messages_);
+    fact.message_id = fact.request_id = message_id;
     fact.account_id = account_;
     fact.api_key_id = key_id;
     fact.occurred_at_ms = store_->clock.now_ms();
