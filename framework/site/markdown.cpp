@@ -125,19 +125,40 @@ void put_into_box(cmark_node* node, const char* opening) {
   cmark_node_append_child(box, node);
 }
 
-// Lets paths and URLs in code spans break behind a slash. Done on the HTML: a table cell accepts no
-// inserted node.
-void let_paths_break(std::string& html) {
+// Whether a line may end behind the character at `at`: in paths and in names such as
+// request.body_too_large.
+bool may_break_behind(std::string_view text, std::size_t at) noexcept {
+  const auto is_letter = [&](std::size_t place) {
+    return place < text.size() && ((text[place] >= 'a' && text[place] <= 'z') ||
+                                   (text[place] >= 'A' && text[place] <= 'Z'));
+  };
+  const char character = text[at];
+  if (character == '/' || character == '_') return true;
+  return character == '.' && at > 0 && is_letter(at - 1) && is_letter(at + 1);
+}
+
+// Lets long names in code spans break between their parts. Done on the HTML: a table cell accepts
+// no inserted node.
+void let_names_break(std::string& html) {
   constexpr std::string_view begin = "<code>";
+  constexpr std::string_view end = "</code>";
   constexpr std::string_view listing = "<pre>";
-  constexpr std::string_view chance = "<wbr>";
-  for (std::size_t at = html.find(begin); at != html.npos; at = html.find(begin, at + 1)) {
-    if (std::string_view(html).substr(0, at).ends_with(listing)) continue;
-    std::size_t slash = html.find('/', at);
-    for (; slash != html.npos && html[slash - 1] != '<'; slash = html.find('/', slash + 1)) {
-      html.insert(slash + 1, chance);
+  std::string out;
+  std::size_t done = 0;
+  for (std::size_t at = html.find(begin); at != html.npos; at = html.find(begin, done)) {
+    const std::size_t first = at + begin.size();
+    const std::size_t last = html.find(end, first);
+    const bool is_listing = std::string_view(html).substr(0, at).ends_with(listing);
+    out.append(html, done, first - done);
+    const std::string_view text = std::string_view(html).substr(first, last - first);
+    for (std::size_t place = 0; place < text.size(); ++place) {
+      out += text[place];
+      if (!is_listing && may_break_behind(text, place)) out += "<wbr>";
     }
+    done = last;
   }
+  out.append(html, done, html.npos);
+  html = std::move(out);
 }
 
 }  // namespace
@@ -166,7 +187,7 @@ Markup html_of(std::string_view markdown) {
   replace_all(markup.text, " align=\"right\"", " class=\"number\"");
   replace_all(markup.text, " align=\"left\"", "");
   replace_all(markup.text, " align=\"center\"", " class=\"centre\"");
-  let_paths_break(markup.text);
+  let_names_break(markup.text);
   return markup;
 }
 

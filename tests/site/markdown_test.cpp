@@ -37,11 +37,14 @@ TEST(Markdown, TablesAndListingsScrollByThemselves) {
   EXPECT_TRUE(has(html, "<code class=\"language-sh\">curl x"));
 }
 
-TEST(Markdown, PathsBreakBehindASlash) {
+TEST(Markdown, NamesInCodeBreakBetweenTheirParts) {
   EXPECT_EQ(html_of("`GET /v1/a` and `<a/b>`, 1/2").text,
             "<p><code>GET /<wbr>v1/<wbr>a</code> and <code>&lt;a/<wbr>b&gt;</code>, 1/2</p>\n");
   EXPECT_TRUE(has(html_of("| [`/v1/a`](/b/c) |\n|---|\n").text,
                   "<a href=\"/b/c\"><code>/<wbr>v1/<wbr>a</code></a>"));
+  EXPECT_EQ(html_of("`a.body_too_large` 1.5 `1.5` `.md`").text,
+            "<p><code>a.<wbr>body_<wbr>too_<wbr>large</code> 1.5 <code>1.5</code> "
+            "<code>.md</code></p>\n");
   EXPECT_TRUE(has(html_of("```\ncurl /v1/a\n```\n").text, "<code>curl /v1/a\n</code>"));
 }
 
