@@ -7,6 +7,8 @@
 #include <ctemplate/template_cache.h>
 #include <ctemplate/template_dictionary.h>
 
+#include "base/xml_text.h"
+
 namespace turnpike::site {
 
 namespace {
@@ -46,6 +48,19 @@ void Slots::set(std::string_view name, std::int64_t number) {
 void Slots::set(std::string_view name, const Markup& markup) {
   if (!is_markup_name(name)) throw std::logic_error("no name of markup: " + std::string(name));
   values_->SetValue(view_of(name), view_of(markup.text));
+}
+
+void Slots::set_path(std::string_view name, std::string_view path) {
+  set(name, path);
+  Markup markup;
+  while (!path.empty()) {
+    const std::size_t slash = path.find('/');
+    const std::size_t bytes = slash == path.npos ? path.size() : slash + 1;
+    base::append_xml(markup.text, path.substr(0, bytes));
+    if (slash != path.npos) markup.text += "<wbr>";
+    path.remove_prefix(bytes);
+  }
+  set(std::string(name) + "_HTML", markup);
 }
 
 void Slots::set_everywhere(std::string_view name, std::string_view text) {

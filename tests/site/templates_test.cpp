@@ -17,6 +17,12 @@ std::string rendered(const std::string& layout, const std::function<void(Slots)>
   return templates->render("page.html", sheet);
 }
 
+TEST(Templates, PathsMayBreakBehindSlashesAndAreEscaped) {
+  EXPECT_EQ(rendered("<a title=\"{{ROUTE}}\">{{ROUTE_HTML:none}}</a>",
+                     [](Slots slots) { slots.set_path("ROUTE", "GET /v1/<b>/x"); }),
+            "<a title=\"GET /v1/&lt;b&gt;/x\">GET /<wbr>v1/<wbr>&lt;b&gt;/<wbr>x</a>");
+}
+
 TEST(Templates, AValueIsEscapedByWhereItStands) {
   const auto fill = [](Slots slots) {
     slots.set("TEXT", "<b>&\"'");
