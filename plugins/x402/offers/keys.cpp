@@ -384,6 +384,11 @@ Result<Unit, std::string> KeyRing::update(Algorithm algorithm, When add) {
   // The first key is on disk, so it signs, whatever becomes of the other files.
   auto retired = keys.retire_others();
   install(std::move(keys));
+  if (!retired.ok() && add == When::always) {
+    return "the new key signs, so do not rotate again; the file of an older key could not be "
+           "written, and the next start tries it again: " +
+           retired.error();
+  }
   return retired;
 }
 
