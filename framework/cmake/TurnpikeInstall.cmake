@@ -24,10 +24,8 @@ install(FILES ${_turnpike_installed_headers}
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/turnpike COMPONENT sdk)
 # These headers are compiled into the plugin and do not cross its boundary, so they are not part of
 # the fingerprint.
-foreach(_header mistakes own_call private_address probe refusal_codes test_host)
-  install(FILES ${TURNPIKE_SDK_INCLUDE_DIR}/turnpike/helpers/${_header}.h
-    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/turnpike/helpers COMPONENT sdk)
-endforeach()
+install(DIRECTORY ${TURNPIKE_SDK_INCLUDE_DIR}/turnpike/helpers
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/turnpike COMPONENT sdk FILES_MATCHING PATTERN "*.h")
 install(FILES
     ${CMAKE_BINARY_DIR}/TurnpikeConfig.cmake ${CMAKE_BINARY_DIR}/TurnpikeConfigVersion.cmake
     ${CMAKE_CURRENT_LIST_DIR}/TurnpikePlugin.cmake ${CMAKE_CURRENT_LIST_DIR}/plugin.map
@@ -55,13 +53,12 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/registry ${PROJECT_SOURCE_DIR}/examples
     ${PROJECT_SOURCE_DIR}/site
   DESTINATION share/turnpike)
 
-# Pages keep their relative paths, so that links between them remain valid.
-foreach(_page LICENSE README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md docs/agents.md
-    docs/architecture.md docs/decisions.md docs/interface.md docs/operating.md docs/payments.md
-    docs/protocols.md docs/providers.md benchmarks/README.md framework/README.md framework/STYLE.md
-    framework/sdk/README.md framework/ledger/CRASHES.md registry/README.md examples/README.md
-    plugins/http/README.md plugins/govdata/README.md plugins/x402/README.md
-    plugins/x402/CRASHES.md)
+# All documents keep their relative paths, so that links between them remain valid.
+file(GLOB_RECURSE _turnpike_documents CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
+  docs/*.md docs/schemas/*.json examples/*.md plugins/*.md registry/*.md)
+foreach(_page LICENSE README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md benchmarks/README.md
+    framework/README.md framework/STYLE.md framework/commerce/CRASHES.md
+    framework/ledger/CRASHES.md framework/sdk/README.md site/README.md ${_turnpike_documents})
   get_filename_component(_folder ${_page} DIRECTORY)
   install(FILES ${PROJECT_SOURCE_DIR}/${_page} DESTINATION share/doc/turnpike/${_folder})
 endforeach()

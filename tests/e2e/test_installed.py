@@ -89,6 +89,7 @@ class Installed(unittest.TestCase):
 
     def test_the_readme_from_installation_to_restoration(self):
         self.run_printed(self.lines)
+        self.assert_links_of_documents_hold()
         self.take_free_ports()
         account = json.loads(self.run_printed("turnpike account list --json"))["items"][0]["id"]
         key = json.loads(self.run_printed(
@@ -98,6 +99,14 @@ class Installed(unittest.TestCase):
         self.back_up_and_restore(addresses, account, key)
         for path in (self.data, *self.data.rglob("*")):
             self.assertEqual(stat.S_IMODE(path.stat().st_mode) & 0o077, 0, path)
+
+    def assert_links_of_documents_hold(self):
+        pages = list((self.prefix / "share" / "doc" / "turnpike").rglob("*.md"))
+        self.assertGreater(len(pages), 20)
+        for page in pages:
+            for link in re.findall(r"\]\(([^)#\s]+)", page.read_text()):
+                if not re.match(r"[a-z]+:|/", link):
+                    self.assertTrue((page.parent / link).exists(), f"{page}: {link}")
 
     def correct(self, addresses, account, key):
         command, request = section("Give Credits back")
