@@ -180,7 +180,8 @@ Made request_limits(const LiveSettings& settings) {
          row("Body of a request", bytes_text(request_body_bytes_max) +
                                       ", a route may say less, or up to " +
                                       bytes_text(long_body_bytes_max)) +
-         row("JSON-RPC message", bytes_text(mcp_message_bytes_max)) +
+         row("JSON-RPC message", bytes_text(mcp_message_bytes_max) + ", with a credential up to " +
+                                     bytes_text(long_body_bytes_max)) +
          row("Reply", bytes_text(response_bytes_max) + ", a route may say less") +
          row("Reply within an MCP result", bytes_text(settings.mcp_reply_bytes_max)) +
          row("What the provider may take",
@@ -237,7 +238,7 @@ std::string_view advice_text(Advice advice) noexcept {
     case Advice::same_request:
       return "repeat it as it is";
     case Advice::after_top_up:
-      return "buy Credits, then repeat it";
+      return "get Credits, then repeat it";
     case Advice::new_payment:
       return "repeat it with a new payment";
     case Advice::restart_paging:

@@ -362,8 +362,8 @@ class Dashboard(unittest.TestCase):
 
     def test_what_is_not_sold_is_said_so(self):
         page = self.page("/purchases")
-        self.assertIn("cannot be bought on this host yet", page.words)
-        self.assertIn("turnpike grant --account " + self.account, page.words)
+        self.assertIn("Credits are not sold on this host", page.words)
+        self.assertIn(self.account, page.words)
         self.assertNotIn("<button class=\"second\"", page.text)
         page = self.page("/auto-top-up")
         self.assertIn("Nothing is sold on this host", page.words)

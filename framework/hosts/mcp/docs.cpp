@@ -29,7 +29,7 @@ constexpr std::string_view meaning_of(base::Advice advice) noexcept {
     case base::Advice::same_request:
       return "Repeat the very same request, with the same idempotency key or payment.";
     case base::Advice::after_top_up:
-      return "The account needs Credits first; its owner can buy them.";
+      return "The account needs Credits first; its owner can get them.";
     case base::Advice::new_payment:
       return "Nothing was charged; a new payment is needed.";
     case base::Advice::restart_paging:
