@@ -17,16 +17,13 @@ import time
 import urllib.parse
 
 from gateway import ROOT
+from oauth_client import query_of
 
 OIDC = ROOT / "tests" / "e2e" / "oidc"
 
 
 def base64url(data):
     return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
-
-
-def query_of(url):
-    return dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(url).query))
 
 
 def path_of(url):

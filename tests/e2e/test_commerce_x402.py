@@ -11,7 +11,7 @@ import unittest
 
 from gateway import BUILD, ONE_UPSTREAM, Gateway, Postgres, new_directory, new_registry
 from upstream import Upstream
-from x402 import Chain, Facilitator, Payer, decoded
+from x402 import Chain, Facilitator, Payer, Shared, decoded
 
 WAIT_SECONDS = 180
 UNITS_PER_CENT = 10_000
@@ -44,19 +44,6 @@ lanes:
 processors:
   x402: {{}}
 """
-
-
-class Shared:
-    """Parts that take seconds to start; all tests of the module use them, one after the other."""
-
-    parts = {}
-
-    @classmethod
-    def part(cls, make, *arguments):
-        if make not in cls.parts:
-            cls.parts[make] = make(*arguments)
-            unittest.addModuleCleanup(lambda: cls.parts.pop(make).close())
-        return cls.parts[make]
 
 
 class BigPayer(Payer):

@@ -17,7 +17,7 @@ from gateway import BUILD, ONE_UPSTREAM, Gateway, Postgres, new_directory, new_r
 from mcp_wire import ToolReply, Wire
 from test_console import Operator
 from upstream import Upstream
-from x402 import Chain, Facilitator, Payer, decoded, encoded
+from x402 import Chain, Facilitator, Payer, Shared, decoded, encoded
 
 PRICE = 1000
 TEST = "/v1/gateway/test"
@@ -67,19 +67,6 @@ lanes:
     chains:
       "{network}": {{rpc_url: "{chain}", allow_private_addresses: true}}
 """
-
-
-class Shared:
-    """Parts that take seconds to start; all tests of a module use them, one after the other."""
-
-    parts = {}
-
-    @classmethod
-    def part(cls, make, *arguments):
-        if make not in cls.parts:
-            cls.parts[make] = make(*arguments)
-            unittest.addModuleCleanup(lambda: cls.parts.pop(make).close())
-        return cls.parts[make]
 
 
 class Lane:

@@ -11,6 +11,7 @@ import http.client
 import json
 import pathlib
 import secrets
+import unittest
 import urllib.parse
 
 import parts
@@ -26,6 +27,19 @@ def decoded(header):
 def encoded(value):
     """A PAYMENT-* header with this JSON."""
     return base64.b64encode(json.dumps(value).encode()).decode()
+
+
+class Shared:
+    """Parts that take seconds to start; all tests of a module use them, one after the other."""
+
+    parts = {}
+
+    @classmethod
+    def part(cls, make, *arguments):
+        if make not in cls.parts:
+            cls.parts[make] = make(*arguments)
+            unittest.addModuleCleanup(lambda: cls.parts.pop(make).close())
+        return cls.parts[make]
 
 
 class Part(parts.Part):
