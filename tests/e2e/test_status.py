@@ -233,7 +233,7 @@ class OneNode(Status):
         def page(path):
             reply = browser.send("GET", path)
             self.assertEqual(reply.status, 200, (path, reply.body))
-            return reply.body.decode()
+            return reply.body.decode().replace("<wbr>", "")
 
         overview = f"/dashboard/{account}"
         self.assertEqual(gateway.get("/v1/gateway/weather/items/now", key=key).status, 200)
