@@ -61,9 +61,9 @@ class AccessLog {
   virtual void write(const AccessRecord& record) noexcept = 0;
 };
 
-// `clients` says which proxies are trusted. Writes `access` lines and the metrics turnpike_http_requests_total {endpoint, status} by status
-// class and turnpike_errors_total {code}; for calls also durations, Credits and
-// turnpike_lane_calls_total {lane, outcome}, the calls of each lane. Log and metrics outlive it.
+// Writes `access` lines and the metrics turnpike_http_requests_total {endpoint, status class} and
+// turnpike_errors_total {code}; for calls also durations, Credits and turnpike_lane_calls_total
+// {lane, outcome}. `clients` says which proxies are trusted. Log and metrics outlive it.
 std::unique_ptr<AccessLog> make_access_log(base::Log& log, base::Metrics& metrics,
                                            ClientAddress clients = ClientAddress({}));
 
