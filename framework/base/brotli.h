@@ -1,5 +1,4 @@
-// Compression with Brotli (RFC 7932) of text that is served often. Pure functions; any Thread. A
-// text of 34 kB takes about a millisecond at Effort::fast and 50 at Effort::most.
+// Compression with Brotli (RFC 7932) of text that is served often. Pure functions; any Thread.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +7,10 @@
 
 namespace turnpike::base {
 
-enum class Effort : std::uint8_t { fast, most };
+enum class Effort : std::uint8_t {
+  fast,  // for text that changes while the gateway runs
+  most,  // for files that are compressed once, at start
+};
 
 // Empty: the result would not be smaller.
 std::string brotli_of(std::string_view text, Effort effort);

@@ -130,6 +130,12 @@ bool takes_brotli(Headers headers) noexcept {
   return false;
 }
 
+bool choose_brotli(Headers headers, std::string_view brotli, ReplyFields& more) {
+  if (brotli.empty() || !takes_brotli(headers)) return false;
+  more.add("Content-Encoding", "br");
+  return true;
+}
+
 PageForm page_form(Headers headers) noexcept {
   Ranges ranges;
   for (const HeaderField& field : headers) {

@@ -3,13 +3,20 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include <turnpike/message.h>
+
+#include "hosts/reply_fields.h"
 
 namespace turnpike::hosts {
 
 // Whether Accept-Encoding names "br" with a weight above 0.
 bool takes_brotli(Headers headers) noexcept;
+
+// Whether to send `brotli`, the compressed form of a body, to this client; adds Content-Encoding to
+// the reply if so. An empty form is never sent.
+bool choose_brotli(Headers headers, std::string_view brotli, ReplyFields& more);
 
 enum class PageForm : std::uint8_t { html, markdown, neither };
 

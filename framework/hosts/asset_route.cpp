@@ -12,11 +12,10 @@ void send_asset(const Pages& pages, Turn& turn, const Asked& asked) {
     return;
   }
   const bool is_versioned = asked.query.find("v").value_or("") == found->version;
-  const bool is_compressed = !found->brotli.empty() && takes_brotli(turn.request.headers());
   ReplyFields more;
   more.add("Vary", "Accept-Encoding");
   more.add("X-Content-Type-Options", "nosniff");
-  if (is_compressed) more.add("Content-Encoding", "br");
+  const bool is_compressed = choose_brotli(turn.request.headers(), found->brotli, more);
   turn.reply({.content_type = found->content_type,
               .body = is_compressed ? found->brotli : found->body,
               .etag = is_compressed ? found->brotli_etag : found->etag,

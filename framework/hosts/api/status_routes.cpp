@@ -97,10 +97,9 @@ void StatusRoutes::send(Turn& turn, const status::BoardDocument* document,
   }
   const std::int64_t now_ms = parts_.clock.now_ms();
   const std::string& brotli = document->brotli_at(now_ms);
-  const bool is_compressed = !brotli.empty() && takes_brotli(turn.request.headers());
   ReplyFields more;
   if (!brotli.empty()) more.add("Vary", "Accept-Encoding");
-  if (is_compressed) more.add("Content-Encoding", "br");
+  const bool is_compressed = choose_brotli(turn.request.headers(), brotli, more);
   turn.reply({.content_type = content_type, .body = is_compressed ? brotli : document->at(now_ms)},
              more);
 }

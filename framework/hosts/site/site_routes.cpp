@@ -43,12 +43,11 @@ Wanted wanted_of(std::string_view path) noexcept {
 
 void send_form(Turn& turn, const PageBytes& form, std::string_view cache_control,
                std::string_view vary, bool is_for_everyone) {
-  const bool is_compressed = !form.brotli.empty() && takes_brotli(turn.request.headers());
   ReplyFields more;
   more.add("Vary", vary);
   if (!form.location.empty()) more.add("Content-Location", form.location);
   if (!form.link.empty()) more.add("Link", form.link);
-  if (is_compressed) more.add("Content-Encoding", "br");
+  const bool is_compressed = choose_brotli(turn.request.headers(), form.brotli, more);
   const Reply reply{.content_type = form.content_type,
                     .body = is_compressed ? form.brotli : form.body,
                     .etag = is_compressed ? form.brotli_etag : form.etag,
