@@ -30,8 +30,10 @@ using ledger::UsageRow;
 constexpr std::int64_t chunk = 32'768;  // facts that one transaction indexes
 constexpr std::int64_t part_runs = 64;  // that one statement sums
 constexpr std::int64_t hour_ms = 3'600'000;
-constexpr std::int64_t looked_at_once = 1'024;  // facts that one statement of a search filters
+constexpr std::int64_t looked_at_first = 256;   // facts that a search's first statement filters
+constexpr std::int64_t looked_at_once = 1'024;  // that one statement does at most
 constexpr std::size_t looked_at_max = 2'048;    // that one search does
+constexpr std::size_t rare = 100;               // rarer is what the sums of hours find sooner
 constexpr std::int64_t stretches_at_once = 64;
 constexpr std::int64_t movements_max = 1'000;
 
@@ -116,18 +118,11 @@ constexpr Query move_head{"UPDATE usage_head SET position = $1"};
 
 // ---- reading ------------------------------------------------------------------------------------
 
-// The newest runs that hold $3 facts up to position $2. Their places are read when it is known
-// which runs these are.
-#define NEWEST_RUNS(places)                                                                       \
-  "SELECT r.first_position, r.last_position, " places                                             \
-  " AS places FROM (SELECT n.account_id, n.first_position,"                                       \
-  " SUM(CASE WHEN n.last_position < n.top THEN n.last_position ELSE n.top END - n.first_position" \
-  " + 1) OVER (ORDER BY n.first_position DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"  \
-  " AS newer FROM (SELECT CAST($1 AS TEXT) AS account_id, first_position, last_position,"         \
-  " CAST($2 AS BIGINT) AS top FROM usage_run WHERE account_id = $1 AND first_position <= $2"      \
-  " ORDER BY first_position DESC LIMIT $3) AS n) AS w CROSS JOIN usage_run r"                     \
-  " WHERE COALESCE(w.newer, 0) < $3 AND r.account_id = w.account_id"                              \
-  " AND r.first_position = w.first_position ORDER BY r.first_position DESC"
+// The newest $3 runs that begin at or below position $2.
+#define NEWEST_RUNS(places)                                                        \
+  "SELECT r.first_position, r.last_position, " places                              \
+  " AS places FROM usage_run r WHERE r.account_id = $1 AND r.first_position <= $2" \
+  " ORDER BY r.first_position DESC LIMIT $3"
 #define RUNS_OF_PART(places)                            \
   "SELECT r.first_position, r.last_position, " places   \
   " AS places FROM usage_run r WHERE r.account_id = $1" \
@@ -168,6 +163,7 @@ constexpr Query move_head{"UPDATE usage_head SET position = $1"};
 // hexadecimal digits, and longer runs, since it copies all that an account has in the chunk for
 // every piece of it.
 struct Dialect {
+  std::int64_t run_places;  // of a full run, as in insert_runs
   Query insert_runs;
   Query insert_hours;
   Query insert_clients;
@@ -179,6 +175,7 @@ struct Dialect {
   Query select_wanted;
 };
 constexpr Dialect in_sqlite{
+    512,
     {INSERT_RUNS("CAST(GROUP_CONCAT(PRINTF('%016x%016x', f.stream, f.seq), '') AS BLOB)", "512",
                  "16384",
                  FACTS_IN_SQLITE(PLACE_COLUMNS) " ORDER BY f.occurred_at, f.stream, f.seq) AS f")},
@@ -196,6 +193,7 @@ constexpr Dialect in_sqlite{
             GIVEN_IN_SQLITE) " ORDER BY j.value ->> 'p' DESC LIMIT $7",
      "i" USAGE_KINDS}};
 constexpr Dialect in_postgres{
+    100,
     {INSERT_RUNS("STRING_AGG(INT8SEND(f.stream) || INT8SEND(f.seq), ''"
                  " ORDER BY f.occurred_at, f.stream, f.seq)",
                  "100", "1600", FACTS_IN_POSTGRES(C_PLACE_COLUMNS) ") AS f")},
@@ -245,15 +243,22 @@ constexpr Query select_issued{
     " ORDER BY p.id DESC",
     "itttiiiiiti"};
 
-// Where what a filter wants may stand below position $6, newest first: the sums of the hours tell.
+#define WITH_OUTCOME                                                                        \
+  " AND ($6 = '' OR ($6 = 'charged' AND charged > 0) OR ($6 = 'released' AND released > 0)" \
+  " OR ($6 = 'replayed' AND requests > charged + released))"
+// The first and the last day with something that a filter wants.
+constexpr Query select_days{
+    "SELECT COALESCE(MIN(day), 0) AS a, COALESCE(MAX(day), -1) AS b FROM usage_day"
+    " WHERE account_id = $1 AND day >= CAST($2 AS BIGINT) / 24 AND day <= CAST($3 AS BIGINT) / 24"
+    " AND ($4 = '' OR route_id = $4) AND ($5 = '' OR api_key_id = $5)" WITH_OUTCOME,
+    "ii"};
+// Where what a filter wants may stand below position $7, newest first: the sums of the hours tell.
 // By which of operation and key it is narrowed is part of the text: PostgreSQL keeps one plan for
 // all values, and then reads of the table what the index says.
-#define STRETCHES(of_route, of_key)                                                         \
-  "SELECT first_position, last_position FROM usage_hour WHERE account_id = $1"              \
-  " AND hour >= $2 AND hour < $3 AND " of_route " AND " of_key                              \
-  " AND first_position < $6"                                                                \
-  " AND ($7 = '' OR ($7 = 'charged' AND charged > 0) OR ($7 = 'released' AND released > 0)" \
-  " OR ($7 = 'replayed' AND requests > charged + released)) ORDER BY last_position DESC LIMIT $8"
+#define STRETCHES(of_route, of_key)                                            \
+  "SELECT first_position, last_position FROM usage_hour WHERE account_id = $1" \
+  " AND hour >= $2 AND hour < $3 AND " of_route " AND " of_key WITH_OUTCOME    \
+  " AND first_position < $7 ORDER BY last_position DESC LIMIT $8"
 constexpr Query select_stretches[] = {
     {STRETCHES("$4 = ''", "$5 = ''"), "ii"},
     {STRETCHES("route_id = $4", "$5 = ''"), "ii"},
@@ -261,6 +266,7 @@ constexpr Query select_stretches[] = {
     {STRETCHES("route_id = $4", "api_key_id = $5"), "ii"},
 };
 #undef STRETCHES
+#undef WITH_OUTCOME
 
 constexpr Query select_named{
     "SELECT stream, seq FROM usage_client WHERE account_id = $1 AND client_request_id = $2"
@@ -441,12 +447,13 @@ class Stretches {
   };
 
   void read(std::int64_t below) {
+    if (!hours_) hours_ = hours_wanted();
     const std::size_t narrowed =
         (filter_.route_id.empty() ? 0 : 1) + (filter_.api_key_id.empty() ? 0 : 2);
-    const Rows rows = connection_.run(
-        select_stretches[narrowed],
-        {account_id_, filter_.from_ms / hour_ms, filter_.to_ms / hour_ms + 1, filter_.route_id,
-         filter_.api_key_id, below, filter_.outcome, stretches_at_once});
+    const Rows rows =
+        connection_.run(select_stretches[narrowed],
+                        {account_id_, hours_->first, hours_->last + 1, filter_.route_id,
+                         filter_.api_key_id, filter_.outcome, below, stretches_at_once});
     are_all_ = rows.size() < static_cast<std::size_t>(stretches_at_once);
     read_.clear();
     for (std::size_t row = 0; row < rows.size(); ++row) {
@@ -454,9 +461,20 @@ class Stretches {
     }
   }
 
+  // The filter's hours without the days at both ends that have nothing.
+  [[nodiscard]] Stretch hours_wanted() const {
+    const Stretch hours{filter_.from_ms / hour_ms, filter_.to_ms / hour_ms};
+    const Rows days =
+        connection_.run(select_days, {account_id_, hours.first, hours.last, filter_.route_id,
+                                      filter_.api_key_id, filter_.outcome});
+    return {std::max(hours.first, days.number(0, 0) * 24),
+            std::min(hours.last, days.number(0, 1) * 24 + 23)};
+  }
+
   Connection& connection_;
   const std::string_view account_id_;
   const ledger::CallFilter& filter_;
+  std::optional<Stretch> hours_;
   std::vector<Stretch> read_;  // highest end first
   bool are_all_ = false;       // there are no further ones below these
 };
@@ -752,16 +770,21 @@ class SqlUsageStore final : public ledger::UsageStore {
   static std::vector<Spot> newest_spots(Connection& connection, const Dialect& dialect,
                                         std::string_view account_id, std::int64_t top,
                                         std::int64_t wanted) {
-    const Rows runs = connection.run(dialect.newest_runs, {account_id, top, wanted});
     std::vector<Spot> newest;
-    for (std::size_t row = 0; row < runs.size(); ++row) {
-      const std::vector<Spot> spots = spots_of(runs, row);
-      for (auto spot = spots.rbegin(); spot != spots.rend(); ++spot) {
-        if (newest.size() == static_cast<std::size_t>(wanted)) return newest;
-        if (spot->position <= top) newest.push_back(*spot);
+    // Enough of them where runs are full; twice as many where those were not.
+    std::int64_t count = wanted / dialect.run_places + 2;
+    for (std::int64_t from = top;; count *= 2) {
+      const Rows runs = connection.run(dialect.newest_runs, {account_id, from, count});
+      for (std::size_t row = 0; row < runs.size(); ++row) {
+        const std::vector<Spot> spots = spots_of(runs, row);
+        for (auto spot = spots.rbegin(); spot != spots.rend(); ++spot) {
+          if (newest.size() == static_cast<std::size_t>(wanted)) return newest;
+          if (spot->position <= top) newest.push_back(*spot);
+        }
       }
+      if (static_cast<std::int64_t>(runs.size()) < count) return newest;
+      from = runs.number(runs.size() - 1, 0) - 1;
     }
-    return newest;
   }
 
   // `places` is text_of(spots).
@@ -802,7 +825,8 @@ class SqlUsageStore final : public ledger::UsageStore {
     return page;
   }
 
-  // Goes down from the newest, over what the sums of the hours say is not wanted.
+  // Goes down from the newest. Where what is wanted is rare, or of a time, it leaves out what the
+  // sums of the hours say is not wanted.
   static Page<UsageRow> search_in(Connection& connection, const Dialect& dialect,
                                   const PageQuery& query, const ledger::CallFilter& filter) {
     constexpr std::int64_t highest = std::numeric_limits<std::int64_t>::max();
@@ -810,14 +834,23 @@ class SqlUsageStore final : public ledger::UsageStore {
     std::int64_t below = query.after ? query.after->number : highest;
     std::vector<Spot> found;  // the page's items, as they stand there
     Stretches stretches(connection, query.account_id, filter);
+    const bool is_of_time = filter.from_ms > 0 || filter.to_ms < highest;
+    bool leaps = is_of_time;
     for (std::size_t looked = 0; looked < looked_at_max;) {
-      const std::int64_t top = stretches.highest_below(below);
+      const std::int64_t top = leaps ? stretches.highest_below(below) : below - 1;
       if (top == 0) break;
-      const auto spots = newest_spots(connection, dialect, query.account_id, top,
-                                      std::min(looked_at_once, top - stretches.lowest() + 1));
-      if (spots.empty()) break;  // the index was made anew meanwhile
       const std::int64_t room =
           std::int64_t{query.limit} + 1 - static_cast<std::int64_t>(page.items.size());
+      // As many as should hold the rest, by what the calls looked at so far held.
+      const std::int64_t expected =
+          room * static_cast<std::int64_t>(looked / std::max<std::size_t>(1, found.size()) + 1);
+      const std::int64_t wanted =
+          looked == 0 ? looked_at_first : std::clamp(expected, looked_at_first, looked_at_once);
+      const auto spots =
+          newest_spots(connection, dialect, query.account_id, top,
+                       std::min({wanted, static_cast<std::int64_t>(looked_at_max - looked),
+                                 leaps ? top - stretches.lowest() + 1 : top}));
+      if (spots.empty()) break;  // that were all, or the index was made anew meanwhile
       const Rows rows = connection.run(
           dialect.select_wanted, {text_of(spots), filter.from_ms, filter.to_ms, filter.route_id,
                                   filter.api_key_id, filter.outcome, room});
@@ -829,6 +862,7 @@ class SqlUsageStore final : public ledger::UsageStore {
         page.items.push_back(usage_at(rows, row, 1));
         found.push_back(spot_at(spots, rows.number(row, 0)));
       }
+      leaps = is_of_time || rows.size() * rare < spots.size();
       looked += spots.size();
       below = spots.back().position;
       if (looked >= looked_at_max) page.next = place_of(connection, dialect, spots.back());
