@@ -222,8 +222,12 @@ class ByMail(unittest.TestCase):
         status, answer = guest.json("POST", "/v1/invitations/join",
                                     {"token": shown, "name": "Guest", "login": "guest"})
         self.assertEqual((status, code_of(answer)), (403, "account.forbidden"))
-        status, joined = guest.json("POST", "/v1/invitations/join",
-                                    {"token": token_in(mail), "name": "Guest", "login": "guest"})
+        # Whoever is invited cannot take the address of somebody who has yet to sign up.
+        status, answer = guest.json("POST", "/v1/invitations/join", {
+            "token": token_in(mail), "name": "Guest", "login": "victim@example.org"})
+        self.assertEqual((status, code_of(answer)), (400, "request.malformed"))
+        status, joined = guest.json("POST", "/v1/invitations/join", {
+            "token": token_in(mail), "name": "Guest", "login": "guest@example.org"})
         self.assertEqual(status, 200, joined)
         self.assertEqual((joined["email"], joined["emailVerified"]), ("Guest@example.org", True))
 

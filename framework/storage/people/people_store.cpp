@@ -2,6 +2,7 @@
 #include <sstream>
 
 #include "base/ids.h"
+#include "identity/email.h"
 #include "storage/people/audit_rows.h"
 #include "storage/people/grant_rows.h"
 #include "storage/people/mail_rows.h"
@@ -114,6 +115,18 @@ base::Error no_link() {
           "This link was used already, is too old, or was replaced: ask for a new one."};
 }
 
+// Where mail is sent, people who sign up have proved the address that is their login. So an invited
+// person takes one only if the invitation was mailed to it.
+std::optional<base::Error> why_address_of_another(const Context& context,
+                                                  const UsedInvitation& used,
+                                                  std::string_view login) {
+  if (login.find('@') == login.npos || !context.database.settings().sends_mail) return std::nullopt;
+  if (used.is_of_mail && identity::is_same_email(used.email, login)) return std::nullopt;
+  return base::Error{ErrorCode::request_malformed,
+                     "A login with @ is an e-mail address, and this invitation was not mailed to "
+                     "it: choose a login without @."};
+}
+
 class SqlPeopleStore final : public identity::PeopleStore {
  public:
   explicit SqlPeopleStore(const Context& context) : context_(context) {}
@@ -149,6 +162,7 @@ class SqlPeopleStore final : public identity::PeopleStore {
       const auto used = use_invitation(context_, transaction, invitation, id);
       if (!used.ok()) return used.error();
       if (auto why = why_for_another(context_, *used, false)) return *std::move(why);
+      if (auto why = why_address_of_another(context_, *used, wanted.login)) return *std::move(why);
       Actor self = actor;
       self.principal = "user:" + id;
       identity::NewPerson person = wanted;
