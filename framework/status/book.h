@@ -114,6 +114,7 @@ struct IncidentEvent {
 // The looks at a component in a period. expected = passed + failed + unknown.
 struct Segment {
   static constexpr std::int64_t lengths_ms[] = {300'000, 3'600'000, 86'400'000};
+  static constexpr std::int64_t day_ms = lengths_ms[2];
 
   std::string scope;  // "gateway", "provider:<key>", "operation:<op>"
   std::int64_t length_ms = 0;

@@ -162,7 +162,7 @@ void Fold::take(const Record& record) {
 
 void Fold::take_look(const Member& member, Track& track, const Record& record) {
   if (record.result != LookResult::skipped) {
-    const std::int64_t day = record.started_at_ms / Segment::lengths_ms[2];
+    const std::int64_t day = record.started_at_ms / Segment::day_ms;
     if (std::exchange(track.day, day) != day) track.day_looks = 0;
     ++track.day_looks;
   }

@@ -12,7 +12,6 @@ namespace {
 
 using base::ErrorCode;
 
-constexpr std::int64_t day_ms = 86'400'000;
 constexpr std::int64_t collect_ms = 5'000;
 constexpr std::int64_t retry_ms = 1'000;
 constexpr std::int64_t prune_ms = 3'600'000;
@@ -379,7 +378,7 @@ void Keeper::look_around(std::int64_t now_ms) {
     const auto looks_today = [&](const std::string& name) -> std::optional<std::uint32_t> {
       const TargetFigures* const figures = known == nullptr ? nullptr : known->book.target(name);
       if (figures == nullptr || !figures->last) return std::nullopt;
-      return figures->looks_on(now_ms / day_ms);
+      return figures->looks_on(now_ms / Segment::day_ms);
     };
     schedule_.install(program->targets, now_ms, looks_today);
   }
@@ -504,7 +503,7 @@ ClosedRound Keeper::sealed(Round& round, const Standing* known, Book& book) cons
   closing.book = book.canonical();
   closing.keeps_book =
       known != nullptr &&
-      known->newest.round.head.ended_at_ms / day_ms != round.ended_at_ms / day_ms;
+      known->newest.round.head.ended_at_ms / Segment::day_ms != round.ended_at_ms / Segment::day_ms;
   closing.key = key_;
   add_impacts(round, book, closing);
   return closing;

@@ -300,8 +300,8 @@ void compare_history(Comparison& comparison, const json& published,
   if (all != std::array{whole.expected, whole.passed, whole.failed, whole.unknown}) {
     comparison.say("the sums of health_history are not those of its segments");
   }
-  constexpr std::int64_t day_ms = Segment::lengths_ms[2];
-  const std::int64_t oldest_ms = now_ms - now_ms % day_ms - 88 * day_ms;  // the window moves on
+  // The window moves on.
+  const std::int64_t oldest_ms = now_ms - now_ms % Segment::day_ms - 88 * Segment::day_ms;
   for (const auto& [started_at_ms, day] : days) {
     if (started_at_ms < oldest_ms || started_at_ms > now_ms || told.contains(started_at_ms)) {
       continue;

@@ -21,7 +21,6 @@ constexpr std::string_view pruned_begin = "{\"round\":";
 constexpr std::string_view pruned_end = ",\"type\":\"pruned\"}";
 constexpr std::size_t hash_bytes = 7 + 64;
 constexpr std::size_t days_max = 4'000;
-constexpr std::int64_t day_ms = Segment::lengths_ms[2];
 
 // Reads a whole number from the front of `text` and removes it.
 std::optional<std::uint64_t> take_number(std::string_view& text) {
@@ -314,7 +313,7 @@ bool Verifier::check_state() {
   is_book_proven_ = true;
   ++verified_.states;
   for (const Segment& segment : changes.segments) {
-    if (segment.scope == "gateway" && segment.length_ms == day_ms) {
+    if (segment.scope == "gateway" && segment.length_ms == Segment::day_ms) {
       days_[segment.started_at_ms] = segment;
     }
   }

@@ -24,10 +24,6 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-Failure strange(std::string what) {
-  return {FailureKind::contract, "Stripe answered " + std::move(what), {}, true};
-}
-
 // Whether the customer was deleted at Stripe or belongs to another account there.
 bool misses_customer(const Reply& reply) {
   const Refusal refusal = reply.refusal();
@@ -53,7 +49,7 @@ Result<std::string> BoundStripe::make_customer(const Order& order, Call& call) c
   if (!reply.ok()) return reply.error();
   if (!reply->is_done()) return unexpected(ask, *reply, false);
   std::string id = reply->root().id();
-  if (id.empty()) return strange("a customer without an id");
+  if (id.empty()) return unusable_answer("a customer without an id");
   return id;
 }
 
@@ -154,7 +150,8 @@ Result<Begun> BoundStripe::begin_intent(const Order& order, Call& call) const {
   Begun begun;
   begun.reference = reply->root().id();
   begun.customer = order.customer;
-  if (!begun.reference.starts_with("pi_")) return strange("a payment intent without its id");
+  if (!begun.reference.starts_with("pi_"))
+    return unusable_answer("a payment intent without its id");
   return begun;
 }
 
@@ -166,9 +163,9 @@ Result<Begun> BoundStripe::begun_of(const Ask& ask, const Reply& reply,
   begun.url = reply.root()["url"].text();
   begun.customer = customer;
   begun.expires_at_ms = reply.root()["expires_at"].integer().value_or(0) * 1'000;
-  if (!begun.reference.starts_with("cs_")) return strange("a session without its id");
+  if (!begun.reference.starts_with("cs_")) return unusable_answer("a session without its id");
   if (!begun.url.starts_with("https://") && !is_ours(begun.url)) {
-    return strange("a session without the URL of its page");
+    return unusable_answer("a session without the URL of its page");
   }
   return begun;
 }

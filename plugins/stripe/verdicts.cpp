@@ -51,10 +51,6 @@ constexpr CodeMeaning meanings[] = {
 
 constexpr std::string_view method_gone_code = "payment_method_gone";
 
-Failure strange(std::string what) {
-  return {FailureKind::contract, "Stripe answered " + std::move(what), {}, true};
-}
-
 std::string upper(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(), [](char each) {
     return each >= 'a' && each <= 'z' ? static_cast<char>(each - 'a' + 'A') : each;
@@ -91,7 +87,7 @@ Done take_session_progress(Payment& payment, JsonValue session) {
   } else if (session["status"].is("expired")) {
     payment.progress = Progress::expired;
   } else if (!session["status"].is("complete")) {
-    return strange("a session whose status is none");
+    return unusable_answer("a session whose status is none");
   } else if (session["payment_status"].is("paid")) {
     payment.progress = Progress::paid;
   } else if (session["payment_status"].is("unpaid")) {
@@ -122,12 +118,16 @@ Done take_intent_progress(Payment& payment, JsonValue intent) {
     payment.progress = Progress::never_ran;
     if (has_run) take_decline(payment, intent["last_payment_error"]);
   } else {
-    return strange("a payment intent of a status that this plugin brings none to");
+    return unusable_answer("a payment intent of a status that this plugin brings none to");
   }
   return Unit{};
 }
 
 }  // namespace
+
+Failure unusable_answer(std::string what) {
+  return {FailureKind::contract, "Stripe answered " + std::move(what), {}, true};
+}
 
 Declined declined_by(JsonValue error) {
   const std::string code = error["code"].text();
@@ -157,12 +157,13 @@ Declined declined_by(JsonValue error) {
 
 Result<Payment> payment_of_session(JsonValue session) {
   if (!session["object"].is("checkout.session") || !session["mode"].is("payment")) {
-    return strange("something else in the place of a session for a payment");
+    return unusable_answer("something else in the place of a session for a payment");
   }
   Payment payment;
   const auto net = session["amount_subtotal"].integer();
   const auto total = session["amount_total"].integer();
-  if (!net || !total || *net < 0 || *total < 0) return strange("a session without its amounts");
+  if (!net || !total || *net < 0 || *total < 0)
+    return unusable_answer("a session without its amounts");
   payment.net = *net;
   payment.total = *total;
   payment.currency = upper(word(session["currency"].text(), ""));
@@ -171,14 +172,14 @@ Result<Payment> payment_of_session(JsonValue session) {
   const Done done = take_session_progress(payment, session);
   if (!done.ok()) return done.error();
   if (payment.progress == Progress::paid && payment.payment.empty()) {
-    return strange("a paid session without its payment intent");
+    return unusable_answer("a paid session without its payment intent");
   }
   return payment;
 }
 
 Result<Payment> payment_of_intent(JsonValue intent) {
   if (!intent["object"].is("payment_intent")) {
-    return strange("something else in the place of a payment intent");
+    return unusable_answer("something else in the place of a payment intent");
   }
   Payment payment;
   const Done done = take_intent_progress(payment, intent);
@@ -187,7 +188,7 @@ Result<Payment> payment_of_intent(JsonValue intent) {
   const auto amount = intent[is_paid ? "amount_received" : "amount"].integer();
   payment.payment = intent.id();
   if (!amount || *amount < 0 || payment.payment.empty()) {
-    return strange("a payment intent without its amount or id");
+    return unusable_answer("a payment intent without its amount or id");
   }
   payment.net = payment.total = *amount;
   payment.currency = upper(word(intent["currency"].text(), ""));
@@ -227,7 +228,7 @@ int weight_of(Dispute dispute) noexcept {
 Result<SavedMethod> saved_method_of(JsonValue method) {
   SavedMethod saved;
   saved.reference = method.id();
-  if (saved.reference.empty()) return strange("a setup without its payment method");
+  if (saved.reference.empty()) return unusable_answer("a setup without its payment method");
   const std::string type = word(method["type"].text(), "method");
   const JsonValue card = method[type];
   saved.brand = type == "card" ? word(card["brand"].text(), "card") : type;

@@ -14,6 +14,10 @@
 
 namespace turnpike::stripe {
 
+// Stripe answered `what`, which this plugin cannot work with. A Failure of kind contract, of an
+// unknown outcome.
+Failure unusable_answer(std::string what);
+
 struct Declined {
   Decline decline = Decline::later;
   std::string code;

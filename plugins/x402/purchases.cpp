@@ -23,7 +23,7 @@ Failure no_order(std::string_view purchase_id) {
           false};
 }
 
-Failure unreadable(std::string_view key) {
+Failure record_unreadable(std::string_view key) {
   return {FailureKind::contract, "the record " + std::string(key) + " is unreadable", {}, false};
 }
 
@@ -80,7 +80,7 @@ Result<std::optional<KnownPurchase>> Purchases::find(std::string_view purchase_i
   if (!stored.ok()) return std::move(stored).error();
   if (!*stored) return std::optional<KnownPurchase>{};
   auto record = purchase_of_json((*stored)->value);
-  if (!record) return unreadable((*stored)->key);
+  if (!record) return record_unreadable((*stored)->key);
   return std::optional(KnownPurchase{*std::move(record), (*stored)->version});
 }
 

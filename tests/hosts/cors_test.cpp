@@ -8,29 +8,29 @@
 namespace turnpike::hosts {
 namespace {
 
-using Fields = std::map<std::string, std::string>;
+using FieldMap = std::map<std::string, std::string>;
 
 constexpr CorsHeaders headers = {"X-Request-Id, ETag", "Authorization, Content-Type"};
 
-Fields reply_fields(const Cors& cors, std::string_view origin) {
+FieldMap reply_fields(const Cors& cors, std::string_view origin) {
   ReplyFields fields;
   cors.add_reply_fields(origin, fields);
-  Fields map;
+  FieldMap map;
   for (const HeaderField& field : fields.view()) map.emplace(field.name, field.value);
   return map;
 }
 
-Fields preflight_fields(const Cors& cors, std::string_view origin) {
+FieldMap preflight_fields(const Cors& cors, std::string_view origin) {
   ReplyFields fields;
   cors.add_preflight_fields(origin, "GET, POST, OPTIONS", fields);
-  Fields map;
+  FieldMap map;
   for (const HeaderField& field : fields.view()) map.emplace(field.name, field.value);
   return map;
 }
 
 TEST(CorsTest, AllOrigins) {
   const Cors cors(Origins({"*"}), headers);
-  const Fields reply = reply_fields(cors, "https://app.example");
+  const FieldMap reply = reply_fields(cors, "https://app.example");
   EXPECT_EQ(reply.at("Access-Control-Allow-Origin"), "*");
   EXPECT_NE(reply.at("Access-Control-Expose-Headers").find("X-Request-Id"), std::string::npos);
   EXPECT_EQ(reply.count("Access-Control-Allow-Credentials"), 0u);
@@ -43,7 +43,7 @@ TEST(CorsTest, NamedOriginsAloneAreAllowed) {
             "https://two.example");
   for (const char* other : {"https://evil.example", "http://app.example", "https://app.example:1",
                             "https://app.example.evil", "null", ""}) {
-    const Fields reply = reply_fields(cors, other);
+    const FieldMap reply = reply_fields(cors, other);
     EXPECT_EQ(reply.count("Access-Control-Allow-Origin"), 0u) << other;
     EXPECT_EQ(reply.at("Vary"), "Origin") << "caches must keep the answers apart";
   }
@@ -53,7 +53,7 @@ TEST(CorsTest, PagesOfThisMachineAreAllowedWhereThatIsSaid) {
   const Cors cors(Origins({}, Origins::Loopback::always), headers);
   EXPECT_EQ(reply_fields(cors, "http://localhost:6274").at("Access-Control-Allow-Origin"),
             "http://localhost:6274");
-  const Fields reply = reply_fields(cors, "https://evil.example");
+  const FieldMap reply = reply_fields(cors, "https://evil.example");
   EXPECT_EQ(reply.count("Access-Control-Allow-Origin"), 0u);
   EXPECT_EQ(reply.at("Vary"), "Origin");
 }
@@ -64,7 +64,7 @@ TEST(CorsTest, NoOriginsMeansNoFields) {
 }
 
 TEST(CorsTest, PreflightNamesMethodsAndHeaders) {
-  const Fields reply = preflight_fields(Cors(Origins({"*"}), headers), "https://app.example");
+  const FieldMap reply = preflight_fields(Cors(Origins({"*"}), headers), "https://app.example");
   EXPECT_EQ(reply.at("Access-Control-Allow-Methods"), "GET, POST, OPTIONS");
   EXPECT_EQ(reply.at("Access-Control-Allow-Headers"), headers.requested);
 }

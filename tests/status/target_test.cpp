@@ -12,7 +12,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-std::shared_ptr<const registry::Program> program() {
+std::shared_ptr<const registry::Program> targets_program() {
   const registry::Source source{
       "test.yaml",
       "provider: {key: alpha, name: Alpha}\n"
@@ -52,7 +52,7 @@ class StatusTargets : public testing::Test {
   [[nodiscard]] bool is_blocked(std::size_t index) const {
     return !program_->routes()[program_->operations()[index].route].readiness.ready;
   }
-  std::shared_ptr<const registry::Program> program_ = program();
+  std::shared_ptr<const registry::Program> program_ = targets_program();
 };
 
 TEST_F(StatusTargets, FollowFromProgramAndSurroundings) {

@@ -98,7 +98,7 @@ std::vector<PathParameter> parameters_of(const registry::Program& program,
   return parameters;
 }
 
-std::uint32_t milliseconds(std::int64_t duration_ns) noexcept {
+std::uint32_t whole_ms(std::int64_t duration_ns) noexcept {
   return static_cast<std::uint32_t>(std::max<std::int64_t>(0, duration_ns) / ns_per_ms);
 }
 
@@ -114,7 +114,7 @@ Look Looks::reach(const exchange::Service& service, std::uint32_t upstream,
   const std::int64_t ended_ns = clock_.monotonic_ns();
   if (runtime::cancelled()) return look_of(LookResult::unknown, Reason::stopping);
   Look look = status::judge_probe(done, known.probe.uses_credential);
-  look.latency_ms = milliseconds(ended_ns - started_ns);
+  look.latency_ms = whole_ms(ended_ns - started_ns);
   reports_.of(program.providers()[known.provider].key, known.id).probed(done, ended_ns);
   return look;
 }
@@ -153,7 +153,7 @@ Look Looks::run_sample(const exchange::Service& service, std::uint32_t operation
   const std::int64_t now_ms = clock_.now_ms();
   Look look = status::judge(*known.response, monitoring.expect, sink.seen(), done,
                             deadline.passed(), now_ms);
-  look.latency_ms = milliseconds(ended_ns - started_ns);
+  look.latency_ms = whole_ms(ended_ns - started_ns);
   if (shape != nullptr && monitoring.expect.learns_shape && look.result == LookResult::pass) {
     look.difference = status::bounded_difference(shape->look(sink.seen().body, now_ms));
     if (!look.difference.empty()) {

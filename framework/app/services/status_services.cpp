@@ -20,10 +20,14 @@ using status::Target;
 using status::TargetKind;
 
 constexpr std::int64_t look_timeout_ms = 3'000;
-constexpr std::int64_t words_ms = 5'000;    // delay until statements of operators are shown
-constexpr std::int64_t wake_ms = 60'000;    // between two probes of an unready upstream by a node
-constexpr std::int64_t day_ms = 86'400'000;
-constexpr std::int64_t days_shown = 90;
+constexpr std::int64_t words_ms = 5'000;  // delay until statements of operators are shown
+constexpr std::int64_t wake_ms = 60'000;  // between two probes of an unready upstream by a node
+
+// When the oldest of the days began that are shown.
+std::int64_t first_day_ms(std::int64_t now_ms) noexcept {
+  const std::int64_t today_ms = now_ms - now_ms % status::history_day_ms;
+  return today_ms - (status::history_days - 1) * status::history_day_ms;
+}
 
 constexpr std::string_view sentinel_prefix = "gateway:";
 constexpr std::string_view lane_prefix = "lane:";
@@ -359,7 +363,7 @@ std::shared_ptr<const status::Board> StatusServices::board() {
 bool StatusServices::read_words(std::int64_t now_ms) {
   if (now_ms - words_at_ms_ < words_ms && keeper_.version() == shown_version_) return false;
   words_at_ms_ = now_ms;
-  auto incidents = parts_.store.recent_incidents(now_ms - day_ms);
+  auto incidents = parts_.store.recent_incidents(now_ms - status::history_day_ms);
   auto maintenance = parts_.store.maintenance(now_ms);
   if (!incidents.ok() || !maintenance.ok()) return false;
   std::string words;
@@ -378,8 +382,7 @@ bool StatusServices::read_words(std::int64_t now_ms) {
 bool StatusServices::read_days(const status::Standing& standing, std::int64_t now_ms) {
   const std::uint64_t round = standing.newest.round.head.round;
   if (days_round_ == 0 || round > days_round_ + 1) {
-    const std::int64_t from_ms = now_ms / day_ms * day_ms - (days_shown - 1) * day_ms;
-    auto days = parts_.store.all_segments(day_ms, from_ms);
+    auto days = parts_.store.all_segments(status::history_day_ms, first_day_ms(now_ms));
     if (!days.ok()) return false;
     days_.clear();
     for (status::Segment& one : *days) {
@@ -388,12 +391,12 @@ bool StatusServices::read_days(const status::Standing& standing, std::int64_t no
     }
   }
   for (status::Segment& one : standing.book.open_segments()) {
-    if (one.length_ms != day_ms) continue;
+    if (one.length_ms != status::history_day_ms) continue;
     const auto key = std::pair(one.scope, one.started_at_ms);
     days_.insert_or_assign(key, std::move(one));
   }
   std::erase_if(days_, [&](const auto& one) {
-    return one.first.second < now_ms / day_ms * day_ms - (days_shown - 1) * day_ms;
+    return one.first.second < first_day_ms(now_ms);
   });
   days_round_ = round;
   return true;
