@@ -313,6 +313,10 @@ class Dashboard(unittest.TestCase):
                 self.assertEqual(sum(int(row["Credits"]) for row in rows), charged)
                 self.assertEqual(sum(int(row["Calls"]) for row in rows), 6)
             self.assertIn(f"{charged} Credits", page.words)
+        # Without a time: a week of hours, 30 days.
+        for step, spans in (("hour", 7 * 24), ("day", 30)):
+            lines = self.send("/usage.ndjson?granularity=" + step).body.splitlines()
+            self.assertEqual(len(lines), spans, step)
         # A span links to its calls.
         span = next(link for link in page.links if link and "/calls?from=" in link)
         self.assertEqual(len(self.follow(span).rows()), 6)

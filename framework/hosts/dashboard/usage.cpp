@@ -19,6 +19,7 @@ using ledger::UsageSummary;
 
 namespace {
 
+constexpr std::int64_t week_ms = 7 * 86'400'000;
 constexpr std::size_t all_rows_max = 62;  // with more rows, those without calls are left out
 
 // Returns a link to the calls of a span.
@@ -122,11 +123,15 @@ struct Read {
 std::optional<Read> read_usage(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   auto page = open_account_page(rooms, turn, asked.parameters[0]);
   if (!page) return std::nullopt;
-  auto query = read_usage_query(clean_query(asked.query), page->account_id(),
-                                rooms.pages.clock().now_ms());
+  const NamedValues fields = clean_query(asked.query);
+  auto query = read_usage_query(fields, page->account_id(), rooms.pages.clock().now_ms());
   if (!query.ok()) {
     refuse_on(rooms, turn, *page, query.error(), "/usage");
     return std::nullopt;
+  }
+  // Without a time, hours are those of a week: a month of them is more than a chart can show.
+  if (query->granularity == Granularity::hour && !fields.find("from")) {
+    query->from_ms = std::max(query->from_ms, query->to_ms - week_ms);
   }
   auto summary = rooms.account.parts().statements.summary(*query, read_deadline());
   if (!summary.ok()) {
