@@ -100,6 +100,7 @@ def measure(engine, postgres):
               f"{(time.perf_counter() - began) * 1000:.0f} ms")
         # The baseline, in a browser that is not signed in.
         login = statistics.median(times_of(Browser(gateway), "/login"))
+        month_ago = time.strftime("%Y-%m-%d", time.gmtime(time.time() - 29 * 86_400))
         for name, path in (
                 ("overview", ""), ("calls", "/calls"), ("failed calls", "/calls?outcome=released"),
                 ("calls of a key", f"/calls?api_key_id={keys[1]}"),
@@ -107,6 +108,7 @@ def measure(engine, postgres):
                 ("a call by its caller's id", "/calls?find=mine-77"),
                 ("one call", "/calls/00000000-0000-7000-8000-000000000007"),
                 ("usage by day", "/usage"), ("usage by hour", "/usage?granularity=hour"),
+                ("30 days by hour", f"/usage?granularity=hour&from={month_ago}"),
                 ("billing", "/billing"), ("free quotas", "/free-quotas"), ("status", "/status")):
             times = times_of(browser, base + path)
             median = statistics.median(times)
