@@ -52,8 +52,8 @@ elseif(TURNPIKE_MOLD)
   add_link_options(-fuse-ld=mold)
 endif()
 
-# Tests are compiled without optimisation: what they test is optimised, and their own code costs
-# more to compile than to run (under ASan and UBSan three times as much with -O1).
+# Tests are compiled without optimisation, unless they are OPTIMISED: what they test is optimised,
+# and their own code mostly costs more to compile than to run.
 set(turnpike_test_options -O0)
 
 # Replacements of `operator new` stay in a source file of their own: compiled together with their
@@ -83,7 +83,7 @@ endfunction()
 
 function(turnpike_test name)
   cmake_parse_arguments(ARG
-    "IN_RELEASE_TOO" "TIMEOUT;THREADS_FILTER" "SOURCES;LINKS;LABELS" ${ARGN})
+    "IN_RELEASE_TOO;OPTIMISED" "TIMEOUT;THREADS_FILTER" "SOURCES;LINKS;LABELS" ${ARGN})
   if(NOT ARG_SOURCES)
     file(GLOB ARG_SOURCES CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_test.cpp)
   endif()
@@ -96,7 +96,9 @@ function(turnpike_test name)
   target_include_directories(${name}_test PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_link_libraries(${name}_test PRIVATE ${ARG_LINKS} turnpike_test_paths turnpike_options
     GTest::gtest GTest::gmock GTest::gtest_main)
-  target_compile_options(${name}_test PRIVATE ${turnpike_test_options})
+  if(NOT ARG_OPTIMISED)
+    target_compile_options(${name}_test PRIVATE ${turnpike_test_options})
+  endif()
   set(arguments "")
   if(TURNPIKE_SANITIZER STREQUAL "thread" AND ARG_THREADS_FILTER)
     set(arguments --gtest_filter=${ARG_THREADS_FILTER})
