@@ -2,10 +2,18 @@
 
 #include <sys/mman.h>
 
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#endif
+
 namespace turnpike::runtime {
 namespace {
 
 void unmap(const Stack& stack) noexcept {
+#if defined(__SANITIZE_ADDRESS__)
+  // Poisoned frames that were left without return: the addresses may be mapped again for others.
+  __asan_unpoison_memory_region(stack.bottom, stack.bytes);
+#endif
   ::munmap(static_cast<char*>(stack.bottom) - stack_guard_bytes, stack.bytes + stack_guard_bytes);
 }
 

@@ -99,13 +99,13 @@ std::optional<std::vector<LogEntry>> read_logs(JsonValue value) {
   return logs;
 }
 
-std::optional<Receipt> read_receipt(JsonValue value) {
+std::optional<ChainReceipt> read_receipt(JsonValue value) {
   const auto transaction = read_word(value["transactionHash"]);
   const auto block = read_quantity(value["blockNumber"]);
   const auto status = read_quantity(value["status"]);
   auto logs = read_logs(value["logs"]);
   if (!transaction || !block || !status || *status > 1 || !logs) return std::nullopt;
-  return Receipt{*transaction, *block, *status == 1, *std::move(logs)};
+  return ChainReceipt{*transaction, *block, *status == 1, *std::move(logs)};
 }
 
 }  // namespace turnpike::x402

@@ -47,12 +47,12 @@ struct LogEntry {
 // block that was removed.
 std::optional<std::vector<LogEntry>> read_logs(JsonValue value);
 
-struct Receipt {
+struct ChainReceipt {
   Word transaction{};
   std::uint64_t block = 0;
   bool is_success = false;
   std::vector<LogEntry> logs;
 };
-std::optional<Receipt> read_receipt(JsonValue value);
+std::optional<ChainReceipt> read_receipt(JsonValue value);
 
 }  // namespace turnpike::x402
