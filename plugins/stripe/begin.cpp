@@ -150,8 +150,9 @@ Result<Begun> BoundStripe::begin_intent(const Order& order, Call& call) const {
   Begun begun;
   begun.reference = reply->root().id();
   begun.customer = order.customer;
-  if (!begun.reference.starts_with("pi_"))
+  if (!begun.reference.starts_with("pi_")) {
     return unusable_answer("a payment intent without its id");
+  }
   return begun;
 }
 

@@ -162,8 +162,9 @@ Result<Payment> payment_of_session(JsonValue session) {
   Payment payment;
   const auto net = session["amount_subtotal"].integer();
   const auto total = session["amount_total"].integer();
-  if (!net || !total || *net < 0 || *total < 0)
+  if (!net || !total || *net < 0 || *total < 0) {
     return unusable_answer("a session without its amounts");
+  }
   payment.net = *net;
   payment.total = *total;
   payment.currency = upper(word(session["currency"].text(), ""));

@@ -850,7 +850,7 @@ class SqlUsageStore final : public ledger::UsageStore {
           newest_spots(connection, dialect, query.account_id, top,
                        std::min({wanted, static_cast<std::int64_t>(looked_at_max - looked),
                                  leaps ? top - stretches.lowest() + 1 : top}));
-      if (spots.empty()) break;  // that were all, or the index was made anew meanwhile
+      if (spots.empty()) break;  // nothing is older, or the index was made anew
       const Rows rows = connection.run(
           dialect.select_wanted, {text_of(spots), filter.from_ms, filter.to_ms, filter.route_id,
                                   filter.api_key_id, filter.outcome, room});
