@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -87,16 +88,17 @@ class NoteFile final : public ledger::UnknownNotes {
   void drop() noexcept override { [[maybe_unused]] const int result = ::ftruncate(file_, 0); }
 
  private:
+  // Up to its end, wherever that is by then: another process may drop the notes meanwhile.
   [[nodiscard]] std::string read_whole() const {
-    const off_t size = ::lseek(file_, 0, SEEK_END);
-    if (size < 0) refuse();
-    std::string text(static_cast<std::size_t>(size), '\n');
-    for (std::size_t at = 0; at < text.size();) {
-      const ssize_t part = ::pread(file_, &text[at], text.size() - at, static_cast<off_t>(at));
-      if (part <= 0) refuse();
-      at += static_cast<std::size_t>(part);
+    std::string text;
+    std::array<char, 4'096> part;
+    while (true) {
+      const ssize_t size =
+          ::pread(file_, part.data(), part.size(), static_cast<off_t>(text.size()));
+      if (size < 0) refuse();
+      if (size == 0) return text;
+      text.append(part.data(), static_cast<std::size_t>(size));
     }
-    return text;
   }
 
   const int file_;
