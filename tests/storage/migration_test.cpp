@@ -205,9 +205,9 @@ TEST_P(FunctionsTest, FailingOnesLeaveTheOldOnes) {
   EXPECT_EQ(check({{first}, answering(1, 1)}), "");
 }
 
-// ---- usage that was indexed before there were sums by day ---------------------------------------
+// ---- usage that was indexed before there were sums of its hours ---------------------------------
 
-class UsageDaysTest : public MigrationTest {
+class UsageSumsTest : public MigrationTest {
  protected:
   // 24 hours around the turn of a day, each with two keys of two accounts.
   void add_hours(std::int64_t first_hour) {
@@ -217,46 +217,59 @@ class UsageDaysTest : public MigrationTest {
         "FROM generate_series(0, 23) AS hour, generate_series(1, 2) AS key, "
         "generate_series(1, 2) AS account");
   }
-  // Days whose sums are not those of their hours.
-  std::int64_t wrong_days() {
+  // Rows of `table` whose sums are not those of their hours; `columns` name such a row, and `of`
+  // says what they are in the table of hours.
+  std::int64_t wrong_in(const std::string& table, const std::string& columns,
+                        const std::string& of) {
     return connection_
-        ->query_once(
-            "SELECT count(*) FROM (SELECT account_id, hour / 24 AS day, route_id, method, "
-            "api_key_id, SUM(requests) AS requests, SUM(charged) AS charged, SUM(released) AS "
-            "released, SUM(credits) AS credits FROM usage_hour GROUP BY 1, 2, 3, 4, 5) AS h "
-            "FULL JOIN usage_day AS d USING (account_id, day, route_id, method, api_key_id) "
-            "WHERE (h.requests, h.charged, h.released, h.credits) IS DISTINCT FROM "
-            "(d.requests, d.charged, d.released, d.credits)",
-            "i")
+        ->query_once("SELECT count(*) FROM (SELECT " + of +
+                         ", SUM(requests) AS requests, SUM(charged) AS charged, SUM(released) AS "
+                         "released, SUM(credits) AS credits FROM usage_hour GROUP BY " +
+                         columns + ") AS h FULL JOIN " + table + " AS t USING (" + columns +
+                         ") WHERE (h.requests, h.charged, h.released, h.credits) IS DISTINCT FROM "
+                         "(t.requests, t.charged, t.released, t.credits)",
+                     "i")
         .number(0, 0);
   }
-  std::int64_t days() {
-    return connection_->query_once("SELECT count(*) FROM usage_day", "i").number(0, 0);
+  void expect_sums(std::int64_t days, std::int64_t account_hours) {
+    EXPECT_EQ(count("usage_day"), days);
+    EXPECT_EQ(count("usage_account_hour"), account_hours);
+    EXPECT_EQ(wrong_in("usage_day", "account_id, day, route_id, method, api_key_id",
+                       "account_id, hour / 24 AS day, route_id, method, api_key_id"),
+              0);
+    EXPECT_EQ(wrong_in("usage_account_hour", "account_id, hour", "account_id, hour"), 0);
+  }
+  std::int64_t count(const std::string& table) {
+    return connection_->query_once("SELECT count(*) FROM " + table, "i").number(0, 0);
   }
 };
-INSTANTIATE_TEST_SUITE_P(Engines, UsageDaysTest, testing::Values(Engine::postgres),
+INSTANTIATE_TEST_SUITE_P(Engines, UsageSumsTest, testing::Values(Engine::postgres),
                          [](const auto& each) { return support::name_of(each.param); });
 
-TEST_P(UsageDaysTest, AreSummedByTheMigrationAndKeptByWhoeverIndexesAfterIt) {
+TEST_P(UsageSumsTest, AreMadeByTheMigrationsAndKeptByWhoeverIndexesAfterThem) {
   const std::vector<Migration> all = shipped_schema(GetParam()).migrations;
-  const auto days_come = std::find_if(all.begin(), all.end(), [](const Migration& one) {
-    return one.name.find("usage_days") != one.name.npos;
-  });
-  ASSERT_NE(days_come, all.end());
-  apply({all.begin(), days_come});
+  const auto before = [&](std::string_view name) {
+    const auto found = std::find_if(all.begin(), all.end(), [&](const Migration& one) {
+      return one.name.find(name) != one.name.npos;
+    });
+    EXPECT_NE(found, all.end()) << name;
+    return std::vector<Migration>(all.begin(), found);
+  };
+  apply(before("usage_days"));
   add_hours(12);
-  apply(all);
-  EXPECT_EQ(days(), 8);
-  EXPECT_EQ(wrong_days(), 0);
-
+  apply(before("usage_account_hours"));
+  EXPECT_EQ(count("usage_day"), 8);
   add_hours(36);
-  EXPECT_EQ(days(), 12);
-  EXPECT_EQ(wrong_days(), 0);
+  apply(all);
+  expect_sums(12, 96);
+
+  add_hours(60);
+  expect_sums(16, 144);
   connection_->run_once("UPDATE usage_hour SET requests = requests + 1, credits = credits + hour "
                         "WHERE hour > 20");
-  EXPECT_EQ(wrong_days(), 0);
+  expect_sums(16, 144);
   connection_->run_once("TRUNCATE usage_hour");
-  EXPECT_EQ(days(), 0);
+  expect_sums(0, 0);
 }
 
 TEST(Statements, EndAtSemicolonsOutsideBodies) {

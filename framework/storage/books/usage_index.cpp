@@ -8,10 +8,19 @@ namespace turnpike::storage {
 namespace {
 
 constexpr std::uint32_t index_sessions = 4;
-constexpr std::int64_t index_version = 4;  // another one: the file is emptied and made again
+constexpr std::int64_t index_version = 5;  // another one: the file is emptied and made again
 
-// As in migrations/postgres, 0001_schema.sql, 0008_dashboard.sql and 0014_usage_days.sql, which
-// have them beside the books.
+// As in migrations/postgres, 0001_schema.sql, 0008_dashboard.sql, 0014_usage_days.sql and
+// 0015_usage_account_hours.sql, which have them beside the books.
+#define ADD_TO_SUMS                                                                 \
+  " ON CONFLICT DO UPDATE SET requests = requests + excluded.requests,"             \
+  " charged = charged + excluded.charged, released = released + excluded.released," \
+  " credits = credits + excluded.credits"
+#define ADD_DIFFERENCE                                      \
+  " SET requests = requests + new.requests - old.requests," \
+  " charged = charged + new.charged - old.charged,"         \
+  " released = released + new.released - old.released,"     \
+  " credits = credits + new.credits - old.credits"
 constexpr const char* index_tables[] = {
     "CREATE TABLE IF NOT EXISTS usage_head (position BIGINT NOT NULL)",
     "INSERT INTO usage_head (position) SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM usage_head)",
@@ -31,23 +40,28 @@ constexpr const char* index_tables[] = {
     " requests BIGINT NOT NULL, charged BIGINT NOT NULL, released BIGINT NOT NULL,"
     " credits BIGINT NOT NULL,"
     " PRIMARY KEY (account_id, day, route_id, method, api_key_id)) WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS usage_account_hour (account_id TEXT NOT NULL, hour BIGINT NOT NULL,"
+    " requests BIGINT NOT NULL, charged BIGINT NOT NULL, released BIGINT NOT NULL,"
+    " credits BIGINT NOT NULL, PRIMARY KEY (account_id, hour)) WITHOUT ROWID",
     "CREATE TRIGGER IF NOT EXISTS usage_hour_added AFTER INSERT ON usage_hour BEGIN"
     " INSERT INTO usage_day VALUES (new.account_id, new.hour / 24, new.route_id, new.method,"
-    " new.api_key_id, new.requests, new.charged, new.released, new.credits)"
-    " ON CONFLICT DO UPDATE SET requests = requests + excluded.requests,"
-    " charged = charged + excluded.charged, released = released + excluded.released,"
-    " credits = credits + excluded.credits; END",
+    " new.api_key_id, new.requests, new.charged, new.released, new.credits)" ADD_TO_SUMS "; END",
+    "CREATE TRIGGER IF NOT EXISTS usage_account_hour_added AFTER INSERT ON usage_hour BEGIN"
+    " INSERT INTO usage_account_hour VALUES (new.account_id, new.hour,"
+    " new.requests, new.charged, new.released, new.credits)" ADD_TO_SUMS "; END",
     "CREATE TRIGGER IF NOT EXISTS usage_hour_changed AFTER UPDATE ON usage_hour BEGIN"
-    " UPDATE usage_day SET requests = requests + new.requests - old.requests,"
-    " charged = charged + new.charged - old.charged,"
-    " released = released + new.released - old.released,"
-    " credits = credits + new.credits - old.credits"
+    " UPDATE usage_day" ADD_DIFFERENCE
     " WHERE account_id = new.account_id AND day = new.hour / 24 AND route_id = new.route_id"
     " AND method = new.method AND api_key_id = new.api_key_id; END",
+    "CREATE TRIGGER IF NOT EXISTS usage_account_hour_changed AFTER UPDATE ON usage_hour BEGIN"
+    " UPDATE usage_account_hour" ADD_DIFFERENCE
+    " WHERE account_id = new.account_id AND hour = new.hour; END",
     "CREATE TABLE IF NOT EXISTS usage_client (account_id TEXT NOT NULL, client_request_id TEXT NOT"
     " NULL, stream BIGINT NOT NULL, seq BIGINT NOT NULL,"
     " PRIMARY KEY (account_id, client_request_id, stream, seq)) WITHOUT ROWID",
 };
+#undef ADD_DIFFERENCE
+#undef ADD_TO_SUMS
 
 // What was indexed last of each stream is still what the books have there.
 constexpr Query count_strangers{
@@ -75,8 +89,8 @@ void empty(Database& database) {
   database.write([&](Transaction& transaction) {
     transaction.run(lock_head);
     const bool truncates = database.engine() == Engine::postgres;  // DELETE would take too long
-    for (const char* table :
-         {"usage_mark", "usage_run", "usage_hour", "usage_day", "usage_client"}) {
+    for (const char* table : {"usage_mark", "usage_run", "usage_hour", "usage_day",
+                              "usage_account_hour", "usage_client"}) {
       transaction.run_once((truncates ? "TRUNCATE " : "DELETE FROM ") + std::string(table));
     }
     return Unit{};

@@ -38,7 +38,8 @@ constexpr std::int64_t stretches_at_once = 64;
 constexpr std::int64_t movements_max = 1'000;
 
 // ---- the index ----------------------------------------------------------------------------------
-// The sums of days follow those of hours by triggers (migrations/postgres/0014_usage_days.sql).
+// The sums of days, and of an account's hours, follow those of hours by triggers
+// (migrations/postgres: 0014_usage_days.sql, 0015_usage_account_hours.sql).
 
 // The streams that have news, with the first and the last seq of what waits there, each found by
 // one step into the primary key: nothing is counted, for a stream has no gaps, and where the books

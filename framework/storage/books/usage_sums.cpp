@@ -32,21 +32,28 @@ constexpr SlotQueries slot_queries[] = {
 #undef SELECT_SLOTS
 
 // One statement reads both halves from one snapshot. The first column is 0 for a day, 1 for an
-// hour.
+// hour. Where nothing narrows it, an hour is one row.
+#define SELECT_DAYS_IN_HOURS(hours)                                                   \
+  "SELECT 0, day, route_id, method, api_key_id, requests, charged, released, credits" \
+  " FROM usage_day WHERE account_id = $1 AND day >= $2 AND day < $3" FILTER           \
+  " UNION ALL SELECT 1, hour, '', '', '', " hours " AND hour >= $2 * 24 AND hour < $3 * 24"
+constexpr char days_in_hours_kinds[] = "iitttiiii";
 constexpr Query select_days_in_hours{
-    "SELECT 0, day, route_id, method, api_key_id, requests, charged, released, credits"
-    " FROM usage_day WHERE account_id = $1 AND day >= $2 AND day < $3" FILTER
-    " UNION ALL SELECT 1, hour, '', '', '', CAST(SUM(requests) AS BIGINT),"
-    " CAST(SUM(charged) AS BIGINT), CAST(SUM(released) AS BIGINT), CAST(SUM(credits) AS BIGINT)"
-    " FROM usage_hour WHERE account_id = $1 AND hour >= $2 * 24 AND hour < $3 * 24" FILTER
-    " GROUP BY hour",
-    "iitttiiii"};
+    SELECT_DAYS_IN_HOURS("requests, charged, released, credits FROM usage_account_hour"
+                         " WHERE account_id = $1"),
+    days_in_hours_kinds};
+constexpr Query select_some_of_days_in_hours{
+    SELECT_DAYS_IN_HOURS("CAST(SUM(requests) AS BIGINT), CAST(SUM(charged) AS BIGINT),"
+                         " CAST(SUM(released) AS BIGINT), CAST(SUM(credits) AS BIGINT)"
+                         " FROM usage_hour WHERE account_id = $1" FILTER) " GROUP BY hour",
+    days_in_hours_kinds};
+#undef SELECT_DAYS_IN_HOURS
 #undef FILTER
 
 // Sums of days for all whole days, and sums of hours for the rest of the last day.
 constexpr Query select_charged{
     "SELECT CAST(COALESCE((SELECT SUM(credits) FROM usage_day WHERE account_id = $1"
-    " AND day < $2), 0) AS BIGINT) + CAST(COALESCE((SELECT SUM(credits) FROM usage_hour"
+    " AND day < $2), 0) AS BIGINT) + CAST(COALESCE((SELECT SUM(credits) FROM usage_account_hour"
     " WHERE account_id = $1 AND hour >= $2 * 24 AND hour < $3), 0) AS BIGINT) AS n",
     "i"};
 
@@ -89,8 +96,10 @@ std::vector<SlotSums> sum_slots(Connection& connection, const UsageFilter& filte
 
 DaysInHours sum_days_in_hours(Connection& connection, const UsageFilter& filter, std::int64_t first,
                               std::int64_t end) {
-  const Rows rows = connection.run(
-      select_days_in_hours, {filter.account_id, first, end, filter.route_id, filter.api_key_id});
+  const bool is_narrowed = !filter.route_id.empty() || !filter.api_key_id.empty();
+  const Rows rows =
+      connection.run(is_narrowed ? select_some_of_days_in_hours : select_days_in_hours,
+                     {filter.account_id, first, end, filter.route_id, filter.api_key_id});
   DaysInHours sums;
   for (std::size_t row = 0; row < rows.size(); ++row) {
     if (rows.number(row, 0) == 0) {

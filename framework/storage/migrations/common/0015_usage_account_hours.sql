@@ -1,0 +1,3 @@
+-- min_reader: 1
+-- Sums of usage by account and hour, beside those by operation and key (ledger/usage.h): a month
+-- of hours is 720 of them, however many operations and keys were used.

@@ -1,0 +1,2 @@
+-- SQLite's part; common/0015_usage_account_hours.sql is run before it. The index of usage is a file
+-- of its own, which makes itself again (storage/books/usage_index.cpp).
