@@ -230,11 +230,13 @@ std::vector<std::string> scan_events(RouteContext& context, std::size_t count_ma
   const std::string types = type_list(request.types);
   const std::string column = request.by_discovery ? "discovered_time" : "event_time";
   auto row = context.database.prepare("SELECT event_id" + window_clause(request) +
-                                      " AND importance >= ?6 ORDER BY " + column +
+                                      " AND importance >= ?6 AND (" + column +
+                                      " > ?1 OR event_id > ?8) ORDER BY " + column +
                                       ", event_id LIMIT ?7");
   row.with(request.start_ms, request.end_ms, context.now_ms, types);
   if (request.dao_id) row.bind(5, *request.dao_id);
   row.bind(6, request.score_min).bind(7, static_cast<std::int64_t>(count_max));
+  row.bind(8, request.after_id);
   std::vector<std::string> ids;
   while (row.step()) ids.push_back(row.text(0));
   return ids;

@@ -314,7 +314,7 @@ std::vector<std::string> walk_events(RouteContext& context, std::size_t count_ma
       std::string("SELECT event_time, event_id FROM governance_event WHERE ") +
       (request.dao_id ? "dao_id = ?6 AND " : "") +
       "event_type = ?1 AND importance = ?2 AND event_time >= ?3 AND event_time < ?4"
-      " ORDER BY event_time, event_id LIMIT ?5";
+      " AND (event_time > ?3 OR event_id > ?7) ORDER BY event_time, event_id LIMIT ?5";
   std::vector<std::pair<std::int64_t, std::string>> found;
   for (const Kind& kind : kinds_of(context)) {
     if (kind.importance < request.score_min) continue;
@@ -322,6 +322,7 @@ std::vector<std::string> walk_events(RouteContext& context, std::size_t count_ma
     row.with(name_of(kind.type), std::int64_t{kind.importance}, request.start_ms,
              std::min(request.end_ms, context.now_ms + 1), static_cast<std::int64_t>(count_max));
     if (request.dao_id) row.bind(6, *request.dao_id);
+    row.bind(7, request.after_id);
     while (row.step()) found.emplace_back(row.integer(0), row.text(1));
   }
   std::sort(found.begin(), found.end());

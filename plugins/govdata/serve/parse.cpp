@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::size_t dao_bytes_max = 128;
 constexpr std::size_t id_bytes_max = 512;
+constexpr std::size_t event_id_bytes_max = 64;
 constexpr std::size_t qualified_id_bytes_max = 1024;
 constexpr std::size_t url_bytes_max = 2048;
 
@@ -91,6 +92,7 @@ void parse_signals(RouteRequest& request, std::int64_t now_ms) {
 void parse_events(RouteRequest& request) {
   Query& query = request.query;
   parse_span(request);
+  request.after_id = query.text("after_id", event_id_bytes_max).value_or(std::string());
   request.limit = query.integer("limit", 100, 1, 200);
   request.score_min = query.integer("importance_min", 0, 0, 100);
   request.include_intelligence = query.boolean("include_intelligence", false);

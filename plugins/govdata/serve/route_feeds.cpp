@@ -221,19 +221,22 @@ Json run_events(RouteContext& context) {
   std::vector<std::string> ids;
   if (!request.dao_unknown) ids = select_events(context, limit + 1);
   ItemList list;
-  Json next = nullptr;
+  Json next_ms = nullptr;
+  Json next_id = nullptr;
   for (const std::string& id : ids) {
     if (list.size() >= limit) break;
     const auto event = read_feed_event(context.database, id);
     if (!event) continue;
     if (!list.add(event_item(context, *event))) break;
-    next = event->row.time(request.by_discovery);
+    next_ms = event->row.time(request.by_discovery);
+    next_id = id;
   }
   const bool truncated = ids.size() > limit || list.full();
   Json data = {{"window", window_json(request)},
                {"count", list.size()},
                {"truncated", truncated},
-               {"nextStartMs", truncated ? next : Json(nullptr)}};
+               {"nextStartMs", truncated ? next_ms : Json(nullptr)},
+               {"nextAfterId", truncated ? next_id : Json(nullptr)}};
   data["items"] = list.take();
   if (request.dao_unknown) data["warnings"] = {"unknown_dao"};
   return data;

@@ -28,6 +28,7 @@ struct RouteRequest {
   std::string source;  // for evidence: the provider's name
   // For the feeds:
   std::int64_t start_ms = 0, end_ms = 0;
+  std::string after_id;  // of events: those at start_ms up to this id are left out
   std::int64_t score_min = 0;
   bool by_discovery = false;  // false: by event_time
   bool by_recency = false;    // false: by priority

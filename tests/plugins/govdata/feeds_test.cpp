@@ -84,6 +84,32 @@ TEST_F(FeedsTest, EventsAreWalkedByTheirLastTime) {
   EXPECT_EQ(walked, whole);
 }
 
+// An import discovers all that it brings in one millisecond.
+TEST_F(FeedsTest, EventsOfOneMillisecondAreWalkedByTheirIds) {
+  const std::string basis = "&time_basis=discovered_time";
+  const std::string end = "&end_ms=" + std::to_string(clock.time_ms + 1);
+  const Json at_once = data(Operation::events, "start_ms=" + std::to_string(clock.time_ms) + end +
+                                                   basis + "&limit=200");
+  ASSERT_GT(at_once["count"], 10);
+  for (const char* more : {"", "&importance_min=40", "&event_types=proposal_created"}) {
+    const std::string query = end + basis + more;
+    const Json whole = data(Operation::events, "start_ms=1" + query + "&limit=200");
+    ASSERT_FALSE(whole["truncated"]);
+    EXPECT_TRUE(whole["nextAfterId"].is_null());
+    List walked;
+    std::string from = "start_ms=1";
+    for (int pages = 0; pages < 200; ++pages) {
+      const Json page = data(Operation::events, from + query + "&limit=3");
+      for (const std::string& id : all(page["items"], "eventId")) walked.push_back(id);
+      if (page["truncated"] == false) break;
+      EXPECT_EQ(page["nextAfterId"], walked.back());
+      from = "start_ms=" + page["nextStartMs"].dump() +
+             "&after_id=" + page["nextAfterId"].get<std::string>();
+    }
+    EXPECT_EQ(walked, all(whole["items"], "eventId")) << more;
+  }
+}
+
 TEST_F(FeedsTest, EventsAreFiltered) {
   const Json ended = data(Operation::events, last(365) + "&event_types=proposal_voting_ended");
   for (const Json& item : ended["items"]) EXPECT_EQ(item["eventType"], "proposal_voting_ended");
@@ -308,7 +334,15 @@ TEST_F(FeedWalkTest, OfEventsGivesWhatAScanGives) {
     RouteContext context{store(), clock.time_ms, none, asked, {store(), clock.time_ms, ""}};
     const auto walked = walk_events(context, 150);
     EXPECT_EQ(walked, scan_events(context, 150)) << more;
-    EXPECT_GT(walked.size(), 10u) << more;
+    ASSERT_GT(walked.size(), 10u) << more;
+
+    const auto middle = walked.begin() + 5;
+    asked.start_ms = store().number("SELECT event_time FROM governance_event WHERE event_id = '" +
+                                    *middle + "'");
+    asked.after_id = *middle;
+    const List rest(middle + 1, walked.end());
+    EXPECT_EQ(walk_events(context, rest.size()), rest) << more;
+    EXPECT_EQ(scan_events(context, rest.size()), rest) << more;
   }
 }
 
