@@ -1,4 +1,5 @@
 // The documents of the gateway as a whole: /v1/status and /v1/status/gateway.
+#include <algorithm>
 #include <array>
 #include <set>
 #include <utility>
@@ -48,13 +49,11 @@ std::string shown_time(const ShownLevel& standing, const BoardFacts& facts) {
   return base::rfc3339(was_observed ? standing.observed_at_ms : facts.as_of_ms());
 }
 
-std::uint64_t count_open(const BoardFacts& facts) {
-  std::uint64_t open = 0;
-  for (const ShownIncident& one : facts.input().incidents) {
-    const IncidentState state = one.incident.state;
-    if (state == IncidentState::open || state == IncidentState::recovering) ++open;
-  }
-  return open;
+std::int64_t count_ongoing(const BoardFacts& facts) {
+  const auto& incidents = facts.input().incidents;
+  return std::count_if(incidents.begin(), incidents.end(), [](const ShownIncident& one) {
+    return is_ongoing(one.incident.state);
+  });
 }
 
 Level worst_of(const std::vector<ShownComponent>& components) noexcept {
@@ -84,7 +83,7 @@ std::string status_text(const BoardFacts& facts, Reading reading) {
                      {"valid_until", base::rfc3339(facts.valid_until_ms())},
                      {"generation", generation_json(facts.input().generation)},
                      {"components", std::move(shown)},
-                     {"open_incidents", count_open(facts)},
+                     {"open_incidents", count_ongoing(facts)},
                      {"maintenance", std::move(maintenance)},
                      {"evidence", evidence_json(facts)}});
 }

@@ -72,6 +72,10 @@ struct TargetFigures {
 
 enum class IncidentState : std::uint8_t { suspect, open, recovering, resolved };
 std::string_view name_of(IncidentState state) noexcept;
+// Whether the failure is confirmed and not over.
+constexpr bool is_ongoing(IncidentState state) noexcept {
+  return state == IncidentState::open || state == IncidentState::recovering;
+}
 
 enum class Resolution : std::uint8_t { none, recovered, not_confirmed, evidence_lost, removed };
 std::string_view name_of(Resolution resolution) noexcept;

@@ -204,9 +204,7 @@ void compare_incidents(Comparison& comparison, const json& published, const Book
     }
   }
   for (const auto& [id, incident] : ours) {
-    const bool is_shown = incident->state == IncidentState::open ||
-                          incident->state == IncidentState::recovering;
-    if (is_shown && !told.contains(id)) {
+    if (is_ongoing(incident->state) && !told.contains(id)) {
       comparison.say("the incident " + id + " of " + incident->scope + " is " +
                      std::string(name_of(incident->state)) + " and was not published");
     }

@@ -164,12 +164,11 @@ void StatusServices::show_metrics() {
         "When the newest round of the evidence ended, in Unix time.",
         static_cast<double>(head.ended_at_ms) / ms_per_s);
   }
-  const auto is_open = [](const status::ShownIncident& one) {
-    return one.incident.state == status::IncidentState::open ||
-           one.incident.state == status::IncidentState::recovering;
+  const auto is_ongoing = [](const status::ShownIncident& one) {
+    return status::is_ongoing(one.incident.state);
   };
   set("turnpike_status_incidents_open", "Incidents that are open or recovering.",
-      static_cast<double>(std::count_if(incidents_.begin(), incidents_.end(), is_open)));
+      static_cast<double>(std::count_if(incidents_.begin(), incidents_.end(), is_ongoing)));
 }
 
 void StatusServices::watch_program() {
