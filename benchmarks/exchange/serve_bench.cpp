@@ -7,7 +7,6 @@
 #include <benchmark/benchmark.h>
 
 #include "base/sources.h"
-#include "base/uri.h"
 #include "exchange/bench_parts.h"
 #include "exchange/bench_program.h"
 #include "exchange/call_reports.h"
@@ -18,6 +17,7 @@
 #include "lanes/credits.h"
 #include "support/allocations.h"
 #include "support/memory_replays.h"
+#include "text/uri.h"
 
 namespace turnpike::exchange {
 namespace {
@@ -209,7 +209,7 @@ void Line_preflight(benchmark::State& state) {
   const auto* operation = service.program().operation(*match.route, Method::get);
   measure(state, [&] {
     benchmark::DoNotOptimize(service.state(*operation));
-    benchmark::DoNotOptimize(base::query_fault(bench_query));
+    benchmark::DoNotOptimize(text::query_fault(bench_query));
   });
 }
 BENCHMARK(Line_preflight);

@@ -18,11 +18,11 @@
 
 #include <turnpike/call.h>
 
-#include "base/ids.h"
 #include "base/sources.h"
 #include "records/durable_stores.h"
 #include "runtime/runtime.h"
 #include "support/stores.h"
+#include "text/encoding.h"
 
 namespace turnpike::records {
 namespace {
@@ -69,8 +69,8 @@ class Bench {
   bool pay(Random& random) {
     std::array<std::uint8_t, 32> digest{};
     random.fill(digest);
-    const std::string key = "payment/" + base::hex(digest);
-    const std::string index = "open/" + base::hex(digest);
+    const std::string key = "payment/" + text::hex(digest);
+    const std::string index = "open/" + text::hex(digest);
     PatientCall call;
     const StoreCheck absent[] = {{key, 0}};
     const StoreWrite claim[] = {{key, claim_}, {index, ""}};

@@ -33,8 +33,6 @@
 #include "app/services/status_services.h"
 #include "app/stores.h"
 #include "app/version.h"
-#include "base/ids.h"
-#include "base/json_text.h"
 #include "base/sources.h"
 #include "exchange/call_reports.h"
 #include "hosts/api/api_host.h"
@@ -70,6 +68,8 @@
 #include "site/authored_pages.h"
 #include "site/directory.h"
 #include "storage/redis_quota.h"
+#include "text/encoding.h"
+#include "text/json_text.h"
 #include "wire/client.h"
 #include "wire/server.h"
 
@@ -439,7 +439,7 @@ Result<Unit, std::string> Gateway::open_commerce() {
                               parts_->random, *parts_->log, *parts_->metrics},
       CommerceServices::Surroundings{.api_url = parts_->urls.api,
                                      .web_url = parts_->web_url,
-                                     .deployment_id = base::base64url(*id)});
+                                     .deployment_id = text::base64url(*id)});
   if (parts_->commerce->problems().empty()) return Unit{};
   return in_lines("processors cannot be bound:", parts_->commerce->problems());
 }
@@ -748,7 +748,7 @@ Reloaded Gateway::reload() {
 }
 
 std::string Gateway::answer_control(const std::string& line) {
-  const auto ask = base::parse_json(line);
+  const auto ask = text::parse_json(line);
   const auto word = [&ask](const char* name) {
     const auto* const text = ask.contains(name) ? ask[name].get_ptr<const std::string*>() : nullptr;
     return text == nullptr ? std::string() : *text;

@@ -1,6 +1,6 @@
 #include "base/error_envelope.h"
 
-#include "base/canonical_json.h"
+#include "text/canonical_json.h"
 
 namespace turnpike::base {
 
@@ -8,13 +8,13 @@ namespace {
 
 // Messages are ours and UTF-8, but may contain bytes of a plugin or a caller that are not.
 void append_text(std::string& out, std::string_view text) {
-  if (is_utf8(text)) {
-    append_canonical_string(out, text);
+  if (text::is_utf8(text)) {
+    text::append_canonical_string(out, text);
     return;
   }
   std::string ascii;
   for (const char c : text) ascii += static_cast<unsigned char>(c) < 0x80 ? c : '?';
-  append_canonical_string(out, ascii);
+  text::append_canonical_string(out, ascii);
 }
 
 void append_fields(std::string& out, const std::vector<FieldProblem>& fields) {
@@ -48,7 +48,7 @@ void append_envelope(std::string& out, const Error& error, std::string_view requ
   out += '"';
   if (error.retry_after_seconds > 0) {
     out += ",\"after_seconds\":";
-    append_canonical_integer(out, error.retry_after_seconds);
+    text::append_canonical_integer(out, error.retry_after_seconds);
   }
   out += '}';
   if (!error.fields.empty()) append_fields(out, error.fields);

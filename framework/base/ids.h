@@ -1,12 +1,9 @@
-// Identifiers and their text forms: UUIDv7 (RFC 9562 section 5.7) for requests and messages, base62
-// for tokens, RFC 3339 for times. Pure functions of their arguments; safe on any Thread.
+// Identifiers of requests and messages: UUIDv7 (RFC 9562 section 5.7). The functions are pure and
+// safe on any Thread.
 #pragma once
 
 #include <array>
 #include <cstdint>
-#include <optional>
-#include <span>
-#include <string>
 #include <string_view>
 
 #include <turnpike/host.h>
@@ -36,18 +33,5 @@ class UuidSource {
 bool is_uuid(std::string_view text) noexcept;
 // The time at which the UUIDv7 was made. REQUIRES: is_uuid(uuid).
 std::int64_t unix_ms_of(std::string_view uuid) noexcept;
-
-// "2026-11-21T06:29:00.123Z" from milliseconds since 1970 UTC, and back (offsets are refused).
-std::string rfc3339(std::int64_t unix_ms);
-std::optional<std::int64_t> parse_rfc3339(std::string_view text) noexcept;
-
-// Lower-case hex, base62 (0-9A-Za-z, fixed width, most significant first), base64url without
-// padding, base64 with padding. The decoders accept the canonical form only.
-std::string hex(std::span<const std::uint8_t> bytes);
-std::string base62(std::span<const std::uint8_t> bytes, std::size_t width);
-std::string base64url(std::string_view bytes);
-std::optional<std::string> from_base64url(std::string_view text);
-std::string base64(std::string_view bytes);
-std::optional<std::string> from_base64(std::string_view text);
 
 }  // namespace turnpike::base

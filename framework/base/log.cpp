@@ -18,11 +18,11 @@
 #include <utility>
 #include <vector>
 
-#include "base/ids.h"
 #include "base/log_blocks.h"
 #include "base/log_line.h"
 #include "base/patient_write.h"
 #include "base/thread_name.h"
+#include "text/time_text.h"
 
 namespace turnpike::base {
 namespace {
@@ -38,7 +38,7 @@ class TimeText {
  public:
   std::string_view of(std::int64_t unix_ms) {
     if (const std::int64_t second = unix_ms / 1'000; second != second_ || unix_ms < 0) {
-      whole_ = rfc3339(unix_ms);
+      whole_ = text::rfc3339(unix_ms);
       second_ = unix_ms < 0 ? -1 : second;
       return whole_;
     }
@@ -300,7 +300,7 @@ void Core::tell_dropped() noexcept {
   if (dropped == told_dropped_ || is_torn_) return;
   try {
     const std::string line =
-        render_log_line(rfc3339(clock_.now_ms()), Severity::error, "log_lines_dropped",
+        render_log_line(text::rfc3339(clock_.now_ms()), Severity::error, "log_lines_dropped",
                         {{"count", dropped - told_dropped_}}) +
         '\n';
     if (write_some(line) == line.size()) told_dropped_ = dropped;

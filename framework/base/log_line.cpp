@@ -6,7 +6,7 @@
 #include <cstring>
 #include <optional>
 
-#include "base/canonical_json.h"
+#include "text/canonical_json.h"
 
 namespace turnpike::base {
 namespace {
@@ -51,7 +51,7 @@ char* put_with_care(char* to, std::string_view text, std::size_t from) noexcept 
     const auto byte = static_cast<unsigned char>(text[at]);
     bool is_plain = byte >= 0x20;
     if (byte >= 0x80) {
-      if (!is_valid) is_valid = is_utf8(text);
+      if (!is_valid) is_valid = text::is_utf8(text);
       is_plain = *is_valid;
     }
     if (byte == '"' || byte == '\\') {

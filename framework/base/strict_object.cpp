@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
-#include "base/ids.h"
-#include "base/json_text.h"
+#include "text/json_text.h"
+#include "text/time_text.h"
 
 namespace turnpike::base {
 namespace {
@@ -99,7 +99,7 @@ class StrictObject::Reader final : public nlohmann::json_sax<nlohmann::json> {
 StrictObject::StrictObject(std::string_view json, std::initializer_list<std::string_view> known)
     : json_(json) {
   Reader reader(*this);
-  if (!read_json(json, reader)) {
+  if (!text::read_json(json, reader)) {
     is_object_ = false;
     problems_ = {{"", "it is not JSON", "Send one JSON object."}};
     return;
@@ -215,7 +215,7 @@ std::optional<std::int64_t> StrictObject::time_or_null(std::string_view name) {
   constexpr std::string_view form = "Send a time such as 2027-01-31T12:00:00Z, or null.";
   const std::string* const text = text_of(name, form);
   if (text == nullptr) return std::nullopt;
-  const auto at_ms = parse_rfc3339(*text);
+  const auto at_ms = text::parse_rfc3339(*text);
   if (!at_ms) report(name, "it is no time of RFC 3339", std::string(form));
   return at_ms;
 }
@@ -241,7 +241,7 @@ std::int64_t StrictObject::integer(std::string_view name, std::int64_t minimum,
 std::string StrictObject::object(std::string_view name) {
   if (!is_object_) return {};
   const Member* const member = find(name);
-  if (member != nullptr && member->kind == Kind::object) return parse_json(json_)[name].dump();
+  if (member != nullptr && member->kind == Kind::object) return text::parse_json(json_)[name].dump();
   report(name, member == nullptr ? "it is missing" : "it is not an object", "Send a JSON object.");
   return {};
 }

@@ -2,10 +2,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/canonical_json.h"
-#include "base/json_text.h"
 #include "crypto/digest.h"
 #include "crypto/signed_text.h"
+#include "text/canonical_json.h"
+#include "text/json_text.h"
 
 namespace turnpike::catalog {
 
@@ -60,7 +60,7 @@ std::string make_cursor(const CursorBinding& binding, std::string_view after,
                        {"projection", binding.projection},
                        {"filter", binding.filter},
                        {"after", after}};
-  const std::string payload = base::canonical_json(fields).value();  // ASCII only
+  const std::string payload = text::canonical_json(fields).value();  // ASCII only
   return crypto::sign_text(payload, signature_context, key);
 }
 
@@ -68,7 +68,7 @@ Result<std::string, base::Error> read_cursor(std::string_view cursor, const Curs
                                              std::string_view key) {
   const auto payload = crypto::verified_text(cursor, signature_context, key);
   if (!payload) return invalid("its signature does not hold");
-  const json fields = base::parse_json(*payload);
+  const json fields = text::parse_json(*payload);
   if (!fields.is_object()) return invalid("its content is not an object");
   const auto version = fields.find("v");
   const std::string* generation = text_member(fields, "generation");

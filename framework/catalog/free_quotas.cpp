@@ -6,7 +6,7 @@
 #include <optional>
 #include <set>
 
-#include "base/ids.h"
+#include "text/time_text.h"
 
 namespace turnpike::catalog {
 namespace {
@@ -21,7 +21,7 @@ Json count_json(std::uint64_t limit, std::uint64_t used) {
 Json window_json(const quota::Window& window, std::uint32_t used, std::int64_t start_s) {
   Json json = count_json(window.limit, used);
   json["windowSeconds"] = window.seconds;
-  json["resetsAt"] = base::rfc3339(quota::end_ms(start_s, window));
+  json["resetsAt"] = text::rfc3339(quota::end_ms(start_s, window));
   return json;
 }
 
@@ -91,7 +91,7 @@ Result<std::string, base::Error> FreeQuotas::body(std::string_view account_id,
   Json providers = Json::array();
   for (const Left& entry : *entries) providers.push_back(entry_json(entry));
   const Json body = {{"billingAccountId", account_id},
-                     {"observedAt", base::rfc3339(now_ms)},
+                     {"observedAt", text::rfc3339(now_ms)},
                      {"providers", std::move(providers)}};
   return body.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

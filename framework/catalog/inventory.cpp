@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <vector>
 
-#include "base/canonical_json.h"
 #include "base/limits.h"
 #include "catalog/capability_json.h"
 #include "crypto/digest.h"
+#include "text/canonical_json.h"
 
 namespace turnpike::catalog {
 
@@ -17,7 +17,7 @@ using nlohmann::json;
 // REQUIRES: strings, integers and booleans of a compiled program, for which canonical JSON always
 // exists.
 std::string hash_of(const json& value) {
-  return "sha256:" + crypto::sha256_hex(base::canonical_json(value).value());
+  return "sha256:" + crypto::sha256_hex(text::canonical_json(value).value());
 }
 
 base::Error incomplete(std::string_view what) {
@@ -95,7 +95,7 @@ Result<InventoryText, base::Error> inventory_text(const registry::Installed& ins
     text.after_observed_at += text_of(contract) + ":" + text_of(payments->contract_version) + ",";
   }
   text.after_observed_at += "\"entry_set_hash\":\"" + hash_of(hashed) +
-                            "\",\"entries\":" + base::canonical_json(entries).value() + "}";
+                            "\",\"entries\":" + text::canonical_json(entries).value() + "}";
   return text;
 }
 

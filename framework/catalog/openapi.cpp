@@ -6,12 +6,12 @@
 #include <initializer_list>
 #include <set>
 
-#include "base/json_text.h"
 #include "base/limits.h"
-#include "base/words.h"
 #include "catalog/capability_json.h"
 #include "catalog/parameter_schema.h"
 #include "catalog/tool_schema.h"
+#include "text/json_text.h"
+#include "text/words.h"
 
 namespace turnpike::catalog {
 
@@ -315,7 +315,7 @@ std::string description_of(const registry::Program& program, const registry::Rou
   std::string text;
   if (operation.price) {
     const registry::Price& price = program.prices()[*operation.price];
-    text = "Costs " + base::credits_text(price.credit_cost) +
+    text = "Costs " + text::credits_text(price.credit_cost) +
            ", charged when the provider answers with success";
     for (const registry::NoCharge& condition : operation.no_charge_when) {
       text += &condition == &operation.no_charge_when.front() ? ", unless " : " or ";
@@ -598,7 +598,7 @@ Json default_response() {
 }  // namespace
 
 std::string openapi_text(const OpenApiInput& input) {
-  Json document = base::parse_json(input.frame);
+  Json document = text::parse_json(input.frame);
   if (!input.service_name.empty()) {
     document["info"]["title"] = std::string(input.service_name) + " API";
   }

@@ -2,7 +2,7 @@
 
 #include <charconv>
 
-#include "base/canonical_json.h"
+#include "text/canonical_json.h"
 
 namespace turnpike::catalog {
 
@@ -28,7 +28,7 @@ std::optional<std::uint32_t> read_limit(std::string_view text) noexcept {
 
 // nullopt if the text is too long or not UTF-8.
 std::optional<std::string> read_search(std::string_view text) {
-  if (text.size() > search_bytes_max || !base::is_utf8(text)) return std::nullopt;
+  if (text.size() > search_bytes_max || !text::is_utf8(text)) return std::nullopt;
   std::string words;
   std::uint32_t count = 0;
   bool is_inside = false;

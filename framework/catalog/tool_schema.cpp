@@ -4,10 +4,10 @@
 #include <utility>
 #include <variant>
 
-#include "base/json_text.h"
 #include "base/limits.h"
-#include "base/words.h"
 #include "catalog/parameter_schema.h"
+#include "text/json_text.h"
+#include "text/words.h"
 
 namespace turnpike::catalog {
 namespace {
@@ -122,7 +122,7 @@ ToolBodySchema tool_body_schema(const registry::Program& program, const registry
   // A body that is not JSON is a text, or an object with its bytes.
   Json choices = Json::array();
   const auto add = [&](const registry::ReplySchema& schema) {
-    Json json = base::parse_json(schema.json);
+    Json json = text::parse_json(schema.json);
     if (const auto found = json.find("$defs"); found != json.end()) {
       for (auto& [name, definition] : found->items()) body.definitions[name] = definition;
       json.erase("$defs");
@@ -155,7 +155,7 @@ std::string tool_description(const registry::Program& program, const registry::T
   if (tool.is_free) return text += " Costs nothing, within the limits of the free variant.";
   if (!operation.price) return text;
   const std::uint32_t cost = program.prices()[*operation.price].credit_cost;
-  return text += " A success costs " + base::credits_text(cost) + ".";
+  return text += " A success costs " + text::credits_text(cost) + ".";
 }
 
 OrderedJson idempotency_key_schema() {

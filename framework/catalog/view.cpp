@@ -5,11 +5,11 @@
 #include <limits>
 #include <utility>
 
-#include "base/ids.h"
 #include "catalog/agent_cards.h"
 #include "catalog/capability_json.h"
 #include "catalog/cursor.h"
 #include "catalog/openapi.h"
+#include "text/time_text.h"
 
 namespace turnpike::catalog {
 
@@ -171,8 +171,8 @@ std::string View::page_body(const Selection& selection, const Texts& entries,
   const registry::Program& program = *installed_.program;
   std::string body = "{\"schema_version\":\"service.gateway.registry.capability-page.v5\"," +
                      head_ + ",\"projection\":\"" + std::string(public_projection) +
-                     "\",\"compiled_at\":\"" + base::rfc3339(installed_.generation.compiled_at_ms) +
-                     "\",\"observed_at\":\"" + base::rfc3339(now_ms) + "\",\"capabilities\":[";
+                     "\",\"compiled_at\":\"" + text::rfc3339(installed_.generation.compiled_at_ms) +
+                     "\",\"observed_at\":\"" + text::rfc3339(now_ms) + "\",\"capabilities\":[";
   for (const std::uint32_t index : selection.routes) {
     if (index != selection.routes.front()) body += ',';
     const ShownReadiness shown = route_readiness(program.routes()[index], *readiness_);
@@ -241,8 +241,8 @@ Result<Document, base::Error> View::detail(std::string_view capability_id,
   const Json capability = capability_json(program, *route, options_.features, *readiness_);
   std::string body = "{\"schema_version\":\"service.gateway.registry.capability-detail.v5\"," +
                      head_ + ",\"compiled_at\":\"" +
-                     base::rfc3339(installed_.generation.compiled_at_ms) + "\",\"observed_at\":\"" +
-                     base::rfc3339(now_ms) + "\",\"capability\":" + text_of(capability) + "}";
+                     text::rfc3339(installed_.generation.compiled_at_ms) + "\",\"observed_at\":\"" +
+                     text::rfc3339(now_ms) + "\",\"capability\":" + text_of(capability) + "}";
   Document made = make_rendering(std::move(body), std::move(signature), now_ms);
   kept_.store(std::string(capability_id), made);
   return made;
@@ -252,7 +252,7 @@ Result<Document, base::Error> View::inventory(std::int64_t now_ms) const {
   if (!inventory_.ok()) return inventory_.error();
   if (Document kept = kept_.find(inventory_key, {}, now_ms)) return kept;
   Document made = make_rendering(
-      inventory_->before_observed_at + base::rfc3339(now_ms) + inventory_->after_observed_at, {},
+      inventory_->before_observed_at + text::rfc3339(now_ms) + inventory_->after_observed_at, {},
       now_ms);
   kept_.store(std::string(inventory_key), made);
   return made;

@@ -5,9 +5,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/canonical_json.h"
-#include "base/ids.h"
 #include "crypto/digest.h"
+#include "text/canonical_json.h"
+#include "text/encoding.h"
 
 namespace turnpike::commerce {
 namespace {
@@ -45,7 +45,7 @@ std::string problem_of(const Terms& terms) {
 }
 
 std::string offer_id(const Terms& terms, std::string_view processor) {
-  const auto canonical = base::canonical_json({{"currency", terms.currency},
+  const auto canonical = text::canonical_json({{"currency", terms.currency},
                                                {"maximum", terms.maximum_minor},
                                                {"minimum", terms.minimum_minor},
                                                {"processor", std::string(processor)},
@@ -54,7 +54,7 @@ std::string offer_id(const Terms& terms, std::string_view processor) {
                                                {"unitCredits", terms.unit_credits},
                                                {"validityDays", terms.validity_days}});
   const crypto::Sha256 digest = crypto::sha256(*canonical);
-  return "off_" + base::base62(std::span(digest).first<id_bytes>(), id_characters);
+  return "off_" + text::base62(std::span(digest).first<id_bytes>(), id_characters);
 }
 
 std::optional<ledger::Credits> credits_for(const Terms& terms, std::int64_t minor) noexcept {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <span>
 
-#include "base/ids.h"
 #include "commerce/due.h"
 #include "crypto/digest.h"
+#include "text/encoding.h"
 
 namespace turnpike::commerce {
 namespace {
@@ -125,7 +125,7 @@ std::string restoring_allocation_of(std::string_view purchase_id, std::string_vi
   constexpr std::size_t id_bytes = 16;
   constexpr std::size_t id_characters = 22;
   const crypto::Sha256 digest = crypto::sha256({purchase_id, " ", cause});
-  return "alc_" + base::base62(std::span(digest).first<id_bytes>(), id_characters);
+  return "alc_" + text::base62(std::span(digest).first<id_bytes>(), id_characters);
 }
 
 Step after_look(const Purchase& purchase, const Payment& payment, std::int64_t now_ms) {

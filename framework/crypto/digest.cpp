@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <memory>
 
-#include "base/ids.h"
 #include "crypto/openssl_bytes.h"
+#include "text/encoding.h"
 
 namespace turnpike::crypto {
 Sha256 sha256(std::string_view bytes) noexcept { return sha256({bytes}); }
@@ -40,7 +40,7 @@ Sha256 hmac_sha256(std::string_view key, std::string_view bytes) noexcept {
   return digest;
 }
 
-std::string sha256_hex(std::string_view bytes) { return base::hex(sha256(bytes)); }
+std::string sha256_hex(std::string_view bytes) { return text::hex(sha256(bytes)); }
 
 bool equal_in_constant_time(std::string_view left, std::string_view right) noexcept {
   return left.size() == right.size() && CRYPTO_memcmp(left.data(), right.data(), left.size()) == 0;

@@ -5,14 +5,14 @@
 #include <algorithm>
 #include <memory>
 
-#include "base/ids.h"
-#include "base/json_text.h"
 #include "crypto/quiet_errors.h"
+#include "text/encoding.h"
+#include "text/json_text.h"
 
 namespace turnpike::crypto {
 namespace {
 
-using base::text_member;
+using text::text_member;
 using nlohmann::json;
 using LibraryKey = std::unique_ptr<cjose_jwk_t, decltype(&cjose_jwk_release)>;
 using LibraryToken = std::unique_ptr<cjose_jws_t, decltype(&cjose_jws_release)>;
@@ -30,7 +30,7 @@ constexpr std::size_t tries_max = 8;  // keys tried when the token names none
 
 // The member as a big-endian number without leading zero bytes; empty: invalid.
 std::string number_of(const json& object, const char* name) {
-  auto bytes = base::from_base64url(text_member(object, name).value_or(""));
+  auto bytes = text::from_base64url(text_member(object, name).value_or(""));
   if (!bytes) return {};
   return bytes->substr(std::min(bytes->find_first_not_of('\0'), bytes->size()));
 }
@@ -50,19 +50,19 @@ std::string rsa_json(const json& member) {
                         (exponent.back() & 1) == 1 && exponent != std::string(1, '\1');
   if (!is_sound) return {};
   return json{
-      {"kty", "RSA"}, {"n", base::base64url(modulus)}, {"e", base::base64url(exponent)}}
+      {"kty", "RSA"}, {"n", text::base64url(modulus)}, {"e", text::base64url(exponent)}}
       .dump();
 }
 
 std::string ec_json(const json& member) {
-  const auto x = base::from_base64url(text_member(member, "x").value_or(""));
-  const auto y = base::from_base64url(text_member(member, "y").value_or(""));
+  const auto x = text::from_base64url(text_member(member, "x").value_or(""));
+  const auto y = text::from_base64url(text_member(member, "y").value_or(""));
   if (text_member(member, "crv") != "P-256" || !x || !y) return {};
   if (x->size() != coordinate_bytes || y->size() != coordinate_bytes) return {};
   return json{{"kty", "EC"},
               {"crv", "P-256"},
-              {"x", base::base64url(*x)},
-              {"y", base::base64url(*y)}}
+              {"x", text::base64url(*x)},
+              {"y", text::base64url(*y)}}
       .dump();
 }
 
@@ -99,8 +99,8 @@ std::optional<std::size_t> signature_bytes_of(std::string_view token) {
   const std::size_t first = std::min(token.find('.'), token.size());
   const std::size_t last = token.rfind('.');
   if (first == token.size() || first == last) return std::nullopt;
-  const auto payload = base::from_base64url(token.substr(first + 1, last - first - 1));
-  const auto signature = base::from_base64url(token.substr(last + 1));
+  const auto payload = text::from_base64url(token.substr(first + 1, last - first - 1));
+  const auto signature = text::from_base64url(token.substr(last + 1));
   if (!payload || !signature) return std::nullopt;
   return signature->size();
 }
@@ -113,13 +113,13 @@ struct Header {
 
 Result<Header, JwsFault> read_header(std::string_view encoded,
                                      std::span<const JwsAlgorithm> allowed) {
-  const auto text = base::from_base64url(encoded);
+  const auto text = text::from_base64url(encoded);
   if (!text || text->size() > header_bytes_max) return JwsFault::malformed;
   const auto opens = [](char c) { return c == '{' || c == '['; };
   if (std::count_if(text->begin(), text->end(), opens) > header_brackets_max) {
     return JwsFault::malformed;
   }
-  const json header = base::parse_json(*text);
+  const json header = text::parse_json(*text);
   if (!header.is_object() || header.contains("crit")) return JwsFault::malformed;
   const auto name = text_member(header, "alg");
   if (!name) return JwsFault::malformed;
@@ -153,7 +153,7 @@ std::string_view name_of(JwsAlgorithm algorithm) noexcept {
 }
 
 std::optional<KeySet> KeySet::parse(std::string_view text) {
-  const json whole = base::parse_json(text);
+  const json whole = text::parse_json(text);
   if (!whole.is_object()) return std::nullopt;
   const auto members = whole.find("keys");
   if (members == whole.end() || !members->is_array() || members->size() > keys_max) {

@@ -11,9 +11,9 @@
 #include <iterator>
 #include <memory>
 
-#include "base/ids.h"
 #include "crypto/openssl_bytes.h"
 #include "crypto/quiet_errors.h"
+#include "text/encoding.h"
 
 namespace turnpike::crypto {
 namespace {
@@ -175,13 +175,13 @@ std::optional<PasskeyKey> PasskeyKey::rs256(std::string_view modulus) {
 }
 
 std::string PasskeyKey::text() const {
-  return std::string(name_of(algorithm_)) + ":" + base::base64url(parts_);
+  return std::string(name_of(algorithm_)) + ":" + text::base64url(parts_);
 }
 
 std::optional<PasskeyKey> PasskeyKey::parse(std::string_view text) {
   const std::size_t colon = text.find(':');
   if (colon == text.npos) return std::nullopt;
-  const auto parts = base::from_base64url(text.substr(colon + 1));
+  const auto parts = text::from_base64url(text.substr(colon + 1));
   const auto algorithm =
       std::find_if(std::begin(algorithms), std::end(algorithms),
                    [&](const Algorithm& row) { return row.name == text.substr(0, colon); });

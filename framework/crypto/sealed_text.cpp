@@ -8,9 +8,9 @@
 #include <memory>
 #include <new>
 
-#include "base/ids.h"
 #include "crypto/digest.h"
 #include "crypto/openssl_bytes.h"
+#include "text/encoding.h"
 
 namespace turnpike::crypto {
 namespace {
@@ -58,12 +58,12 @@ std::string seal(std::string_view text, std::string_view secret, std::string_vie
       EVP_EncryptFinal_ex(cipher.get(), out + written, &last) == 1 &&
       EVP_CIPHER_CTX_ctrl(cipher.get(), EVP_CTRL_GCM_GET_TAG, tag_bytes, out + text.size()) == 1;
   if (!is_sealed) throw std::bad_alloc();
-  return base::base64url(sealed);
+  return text::base64url(sealed);
 }
 
 std::optional<std::string> unseal(std::string_view sealed, std::string_view secret,
                                   std::string_view context) {
-  auto bytes = base::from_base64url(sealed);
+  auto bytes = text::from_base64url(sealed);
   if (!bytes || bytes->size() < nonce_bytes + tag_bytes) return std::nullopt;
   const std::size_t text_bytes = bytes->size() - nonce_bytes - tag_bytes;
   const Sha256 key = key_of(secret, context);

@@ -11,8 +11,8 @@ constexpr std::uint32_t threads_max = 2;
 constexpr std::uint32_t queued_max = 256;
 
 bool holds(const registry::EmptyAt& condition, std::string_view body) noexcept {
-  const base::Pointed found = base::point(body, condition.pointer);
-  return found == base::Pointed::null || found == base::Pointed::empty_list;
+  const text::Pointed found = base::point(body, condition.pointer);
+  return found == text::Pointed::null || found == text::Pointed::empty_list;
 }
 
 }  // namespace

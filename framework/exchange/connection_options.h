@@ -8,7 +8,7 @@
 
 #include <turnpike/message.h>
 
-#include "base/http_field.h"
+#include "text/http_field.h"
 
 namespace turnpike::exchange {
 
@@ -18,7 +18,7 @@ inline bool is_connection_option(Headers headers, std::string_view name) noexcep
     if (!same_header_name(field.name, "connection")) continue;
     for (std::string_view rest = field.value; !rest.empty();) {
       const std::size_t end = std::min(rest.find(','), rest.size());
-      if (same_header_name(base::trimmed(rest.substr(0, end)), name)) return true;
+      if (same_header_name(text::trimmed(rest.substr(0, end)), name)) return true;
       rest.remove_prefix(std::min(end + 1, rest.size()));
     }
   }

@@ -6,9 +6,7 @@
 #include <utility>
 
 #include "base/crash_points.h"
-#include "base/http_field.h"
 #include "base/limits.h"
-#include "base/uri.h"
 #include "exchange/ascii.h"
 #include "exchange/call_reports.h"
 #include "exchange/connection_options.h"
@@ -17,6 +15,8 @@
 #include "exchange/passage.h"
 #include "identity/authenticator.h"
 #include "registry/policy.h"
+#include "text/http_field.h"
+#include "text/uri.h"
 
 namespace turnpike::exchange {
 namespace {
@@ -49,7 +49,7 @@ std::optional<Method> method_of(std::string_view name) noexcept {
 }
 
 bool is_allowed_media_type(const registry::BodyPolicy& policy, std::string_view content_type) {
-  const std::string_view type = base::media_type_of(content_type);
+  const std::string_view type = text::media_type_of(content_type);
   return policy.media_types.empty() ||
          std::any_of(
              policy.media_types.begin(), policy.media_types.end(),
@@ -216,7 +216,7 @@ Passage::Refused Passage::choose() {
   const FoundOperation* const found = found_here();
   match_ = found != nullptr ? found->match : service.program().match(path_);
   if (match_.status == registry::MatchStatus::path_malformed ||
-      base::path_fault(path_) != path_.npos) {
+      text::path_fault(path_) != path_.npos) {
     asked.target = Target::path_malformed;
   } else if (match_.status == registry::MatchStatus::found) {
     const registry::Route& route = *match_.route;
@@ -252,7 +252,7 @@ base::Error Passage::refusal_of(const LaneChoice& choice) const {
                  "This path has no operation with this method; it has: " + terms_->allow + ".");
   }
   if (choice.refusal == ErrorCode::request_path_malformed) {
-    const std::string name(base::unfilled_parameter(path_).substr(0, 66));
+    const std::string name(text::unfilled_parameter(path_).substr(0, 66));
     if (!name.empty()) {
       return field_error(choice.refusal, "The path still holds a parameter of its pattern.",
                          {"path", "It holds " + name + ".", "Put the value there."});
@@ -349,7 +349,7 @@ Passage::Refused Passage::check_query() const {
                        {"query", "It has " + std::to_string(query.size()) + " bytes.",
                         "Send at most " + std::to_string(limits::request_query_bytes_max) + "."});
   }
-  if (const std::size_t fault = base::query_fault(query); fault != query.npos) {
+  if (const std::size_t fault = text::query_fault(query); fault != query.npos) {
     return field_error(ErrorCode::request_query_malformed, "The query is not valid by RFC 3986.",
                        {location_in(query, fault),
                         "The byte at offset " + std::to_string(fault) + " may not stand there.",

@@ -8,9 +8,9 @@
 
 #include <turnpike/helpers/mistakes.h>
 
-#include "base/json_pointer.h"
 #include "exchange/ascii.h"
 #include "exchange/call_reports.h"
+#include "text/json_pointer.h"
 
 namespace turnpike::exchange {
 namespace {
@@ -67,8 +67,8 @@ Problem problem_of(const Settings& settings, const std::string& subject,
 // Whether `text` is a JSON Schema with "type": "object", which MCP requires of the arguments and
 // results of tools.
 bool is_object_schema(std::string_view text) {
-  static const base::JsonPointer type = base::JsonPointer::parse("/type").value();
-  return base::text_at(text, type) == R"("object")";
+  static const text::JsonPointer type = text::JsonPointer::parse("/type").value();
+  return text::text_at(text, type) == R"("object")";
 }
 
 // The reason why an operation cannot be the tool that its plugin declares; empty: it can.

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "base/http_field.h"
+#include "text/http_field.h"
 
 namespace turnpike::hosts {
 
@@ -15,7 +15,7 @@ namespace {
 bool is_zero_weight(std::string_view parameters) noexcept {
   const std::size_t at = parameters.find("q=");
   if (at == parameters.npos) return false;
-  const std::string_view weight = base::trimmed(parameters.substr(at + 2));
+  const std::string_view weight = text::trimmed(parameters.substr(at + 2));
   return weight.starts_with('0') && weight.find_first_not_of("0.") == weight.npos;
 }
 
@@ -81,7 +81,7 @@ Weight weight_of(std::string_view text) noexcept {
 // behind the weight do not belong to the range.
 Weight weight_among(std::string_view parameters) noexcept {
   while (!parameters.empty()) {
-    const std::string_view one = base::trimmed(take_until(';', parameters));
+    const std::string_view one = text::trimmed(take_until(';', parameters));
     const std::size_t equals = one.find('=');
     if (equals == one.npos) continue;
     if (same_header_name(one.substr(0, equals), "q")) return weight_of(one.substr(equals + 1));
@@ -94,11 +94,11 @@ void keep_most(Weight& known, Weight found) noexcept {
 }
 
 void read_range(std::string_view element, Ranges& ranges) noexcept {
-  const std::string_view type = base::trimmed(take_until(';', element));
+  const std::string_view type = text::trimmed(take_until(';', element));
   const Weight weight = weight_among(element);
   const std::size_t slash = type.find('/');
-  if (!weight || slash == type.npos || !base::is_field_name(type.substr(0, slash)) ||
-      !base::is_field_name(type.substr(slash + 1))) {
+  if (!weight || slash == type.npos || !text::is_field_name(type.substr(0, slash)) ||
+      !text::is_field_name(type.substr(slash + 1))) {
     return;
   }
   ranges.are_there = true;
@@ -123,7 +123,7 @@ bool takes_brotli(Headers headers) noexcept {
       const std::string_view one = rest.substr(0, comma);
       rest = comma == rest.npos ? std::string_view() : rest.substr(comma + 1);
       const std::size_t semicolon = one.find(';');
-      if (base::trimmed(one.substr(0, semicolon)) != "br") continue;
+      if (text::trimmed(one.substr(0, semicolon)) != "br") continue;
       return semicolon == one.npos || !is_zero_weight(one.substr(semicolon));
     }
   }

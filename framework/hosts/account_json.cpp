@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/ids.h"
 #include "hosts/purchase_json.h"
+#include "text/time_text.h"
 
 namespace turnpike::hosts {
 
@@ -25,7 +25,7 @@ Json correction_json(const std::optional<ledger::CreditsRestored>& restored) {
   return {{"correctionId", restored->correction_id},
           {"kind", ledger::name_of(restored->kind)},
           {"creditsRestored", credits_text(restored->units)},
-          {"recordedAt", base::rfc3339(restored->recorded_at_ms)}};
+          {"recordedAt", text::rfc3339(restored->recorded_at_ms)}};
 }
 
 std::string page_text(const BillingQuery& query, Json items, Json next_cursor,
@@ -34,7 +34,7 @@ std::string page_text(const BillingQuery& query, Json items, Json next_cursor,
                   {"collection", name_of(query.collection)},
                   {"items", std::move(items)},
                   {"nextCursor", std::move(next_cursor)},
-                  {"generatedAt", base::rfc3339(generated_at_ms)}});
+                  {"generatedAt", text::rfc3339(generated_at_ms)}});
 }
 
 template <class Item>
@@ -61,7 +61,7 @@ Json row_json(const ledger::UsageRow& row) {
   return {{"messageId", row.message_id},
           {"requestId", row.request_id},
           {"clientRequestId", text_or_null(row.client_request_id)},
-          {"occurredAt", base::rfc3339(row.occurred_at_ms)},
+          {"occurredAt", text::rfc3339(row.occurred_at_ms)},
           {"routeId", row.route_id},
           {"routeRevision", row.route_revision},
           {"method", row.method},
@@ -83,8 +83,8 @@ Json row_json(const ledger::Allocation& allocation) {
           {"origin", ledger::name_of(allocation.origin)},
           {"credits", credits_text(allocation.units)},
           {"remaining", credits_text(allocation.remaining)},
-          {"effectiveAt", base::rfc3339(allocation.effective_at_ms)},
-          {"expiresAt", base::rfc3339(allocation.expires_at_ms)},
+          {"effectiveAt", text::rfc3339(allocation.effective_at_ms)},
+          {"expiresAt", text::rfc3339(allocation.expires_at_ms)},
           {"status", ledger::name_of(allocation.status)}};
 }
 
@@ -98,7 +98,7 @@ std::string credit_balance_body(std::string_view account_id, const ledger::Balan
   return text_of({{"billingAccountId", account_id},
                   {"meterKey", "request_count"},
                   {"creditBalance", credits_text(balance.credits)},
-                  {"generatedAt", base::rfc3339(balance.generated_at_ms)}});
+                  {"generatedAt", text::rfc3339(balance.generated_at_ms)}});
 }
 
 std::string billing_body(const BillingQuery& query, const ledger::Page<ledger::UsageRow>& page,
@@ -121,7 +121,7 @@ std::string call_body(std::string_view request_id, const ledger::CallState& stat
   if (state.is_pending) return text_of(body);
   const ledger::UsageRow& call = state.record->usage;
   body["client_request_id"] = text_or_null(call.client_request_id);
-  body["occurred_at"] = base::rfc3339(call.occurred_at_ms);
+  body["occurred_at"] = text::rfc3339(call.occurred_at_ms);
   body["outcome"] = ledger::outcome_of(call.outcome_reason);
   body["outcome_reason"] = call.outcome_reason;
   body["credit_cost"] = call.credit_cost;
@@ -146,15 +146,15 @@ std::string usage_summary_body(const ledger::SummaryQuery& query,
                                const ledger::UsageSummary& summary) {
   Json totals;
   add_sums(totals, summary.totals);
-  Json body = {{"from", base::rfc3339(query.from_ms)},
-               {"to", base::rfc3339(query.to_ms)},
+  Json body = {{"from", text::rfc3339(query.from_ms)},
+               {"to", text::rfc3339(query.to_ms)},
                {"granularity", ledger::name_of(query.granularity)},
                {"totals", std::move(totals)},
                {"series", Json::array()},
                {"byOperation", Json::array()},
                {"byKey", Json::array()}};
   for (const auto& bucket : summary.series) {
-    add_sums(body["series"].emplace_back(Json{{"start", base::rfc3339(bucket.start_ms)}}),
+    add_sums(body["series"].emplace_back(Json{{"start", text::rfc3339(bucket.start_ms)}}),
              bucket.sums);
   }
   for (const auto& operation : summary.by_operation) {

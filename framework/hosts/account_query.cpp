@@ -7,11 +7,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/canonical_json.h"
-#include "base/ids.h"
-#include "base/json_text.h"
 #include "base/limits.h"
 #include "crypto/signed_text.h"
+#include "text/canonical_json.h"
+#include "text/json_text.h"
+#include "text/time_text.h"
 
 namespace turnpike::hosts {
 
@@ -69,7 +69,7 @@ Result<ledger::Place, base::Error> read_cursor(std::string_view cursor, std::str
                                                Collection collection, std::string_view key) {
   const auto payload = crypto::verified_text(cursor, cursor_context, key);
   if (!payload) return bad_cursor("its signature does not hold");
-  const json fields = base::parse_json(*payload);
+  const json fields = text::parse_json(*payload);
   const auto number = [&fields](const char* name) {
     const auto found = fields.find(name);
     const bool is_there = found != fields.end() && found->is_number_integer();
@@ -91,7 +91,7 @@ Result<std::optional<std::int64_t>, base::Error> read_time(const NamedValues& fi
                                                            std::string_view name) {
   const auto text = fields.find(name);
   if (!text) return std::optional<std::int64_t>();
-  const auto time_ms = base::parse_rfc3339(*text);
+  const auto time_ms = text::parse_rfc3339(*text);
   if (time_ms && *time_ms >= 0) return time_ms;
   return value_rejected(
       name, "it is not a time in UTC since 1970",
@@ -102,7 +102,7 @@ Result<std::string, base::Error> read_filter(const NamedValues& fields, std::str
                                              std::string_view example) {
   const auto text = fields.find(name);
   if (!text) return std::string();
-  const bool is_text = base::is_utf8(*text) && text->find('\0') == std::string::npos;
+  const bool is_text = text::is_utf8(*text) && text->find('\0') == std::string::npos;
   if (!text->empty() && text->size() <= filter_bytes_max && is_text) return *text;
   return value_rejected(
       name, "it is empty or no id",
@@ -132,14 +132,14 @@ Result<std::int64_t, base::Error> read_purchase_cursor(std::string_view cursor,
                                                        std::string_view key) {
   const auto payload = crypto::verified_text(cursor, purchase_cursor_context, key);
   if (!payload) return bad_purchase_cursor("its signature does not hold");
-  const json fields = base::parse_json(*payload);
+  const json fields = text::parse_json(*payload);
   const auto is_number = [&fields](const char* name) {
     return fields.contains(name) && fields[name].is_number_integer();
   };
   if (!is_number("v") || fields["v"] != 1 || !is_number("before")) {
     return bad_purchase_cursor("its version is unknown");
   }
-  if (base::text_member(fields, "account") != account_id) {
+  if (text::text_member(fields, "account") != account_id) {
     return bad_purchase_cursor("it was made for another account");
   }
   return fields["before"].get<std::int64_t>();
@@ -155,12 +155,12 @@ Result<ledger::Place, base::Error> read_delivery_cursor(std::string_view cursor,
   };
   const auto payload = crypto::verified_text(cursor, delivery_cursor_context, key);
   if (!payload) return refused("its signature does not hold");
-  const json fields = base::parse_json(*payload);
-  const auto id = base::text_member(fields, "id");
+  const json fields = text::parse_json(*payload);
+  const auto id = text::text_member(fields, "id");
   if (!id || !fields.contains("before") || !fields["before"].is_number_integer()) {
     return refused("its version is unknown");
   }
-  if (base::text_member(fields, "account") != account_id) {
+  if (text::text_member(fields, "account") != account_id) {
     return refused("it was made for another account");
   }
   return ledger::Place{fields["before"].get<std::int64_t>(), *id};
@@ -294,20 +294,20 @@ std::string make_billing_cursor(std::string_view account_id, Collection collecti
                        {"collection", name_of(collection)},
                        {"number", place.number},
                        {"id", place.id}};
-  return crypto::sign_text(base::canonical_json(fields).value(), cursor_context, cursor_key);
+  return crypto::sign_text(text::canonical_json(fields).value(), cursor_context, cursor_key);
 }
 
 std::string make_purchase_cursor(std::string_view account_id, std::int64_t sequence,
                                  std::string_view cursor_key) {
   const json fields = {{"v", 1}, {"account", account_id}, {"before", sequence}};
-  return crypto::sign_text(base::canonical_json(fields).value(), purchase_cursor_context,
+  return crypto::sign_text(text::canonical_json(fields).value(), purchase_cursor_context,
                            cursor_key);
 }
 
 std::string make_delivery_cursor(std::string_view account_id, const ledger::Place& last,
                                  std::string_view cursor_key) {
   const json fields{{"v", 1}, {"account", account_id}, {"before", last.number}, {"id", last.id}};
-  return crypto::sign_text(base::canonical_json(fields).value(), delivery_cursor_context,
+  return crypto::sign_text(text::canonical_json(fields).value(), delivery_cursor_context,
                            cursor_key);
 }
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <charconv>
 
-#include "base/http_field.h"
 #include "hosts/origins.h"
+#include "text/http_field.h"
 
 namespace turnpike::hosts {
 
@@ -34,7 +34,7 @@ std::vector<std::string_view> forwarded_for(Headers headers) {
     std::string_view rest = field.value;
     for (bool more = true; more;) {
       const std::size_t comma = rest.find(',');
-      elements.push_back(without_port(base::trimmed(rest.substr(0, comma))));
+      elements.push_back(without_port(text::trimmed(rest.substr(0, comma))));
       more = comma != rest.npos;
       if (more) rest.remove_prefix(comma + 1);
     }

@@ -4,8 +4,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "base/http_field.h"
-#include "base/uri.h"
+#include "text/http_field.h"
+#include "text/uri.h"
 
 namespace turnpike::hosts {
 
@@ -21,7 +21,7 @@ bool is_cookie_value(std::string_view text) noexcept {
 }
 
 bool is_cookie_path(std::string_view path) noexcept {
-  return path.starts_with('/') && base::path_fault(path) == path.npos &&
+  return path.starts_with('/') && text::path_fault(path) == path.npos &&
          path.find(';') == path.npos;
 }
 
@@ -49,7 +49,7 @@ Cookie::Cookie(CookieFacts facts) : facts_(std::move(facts)) {
   const bool is_of_host = has_prefix(facts_.name, "__Host-");
   const bool needs_secure =
       is_of_host || has_prefix(facts_.name, "__Secure-") || facts_.same_site == SameSite::none;
-  if (!base::is_field_name(facts_.name) || !is_cookie_path(facts_.path) ||
+  if (!text::is_field_name(facts_.name) || !is_cookie_path(facts_.path) ||
       (needs_secure && !facts_.is_secure) || (is_of_host && facts_.path != "/")) {
     throw std::invalid_argument("no browser keeps a cookie '" + facts_.name +
                                 "' with these attributes");
@@ -62,7 +62,7 @@ Result<std::optional<std::string_view>, base::Error> Cookie::read(Headers header
     if (!same_header_name(field.name, "cookie")) continue;
     for (std::string_view rest = field.value; !rest.empty();) {
       const std::size_t end = std::min(rest.find(';'), rest.size());
-      const std::string_view pair = base::trimmed(rest.substr(0, end));
+      const std::string_view pair = text::trimmed(rest.substr(0, end));
       rest.remove_prefix(std::min(end + 1, rest.size()));
       const std::size_t equals = pair.find('=');
       if (equals == pair.npos || pair.substr(0, equals) != facts_.name) continue;
@@ -78,7 +78,7 @@ Result<std::optional<std::string_view>, base::Error> Cookie::read(Headers header
 
 std::string Cookie::set(std::string_view value, std::optional<std::int64_t> max_age_seconds) const {
   std::string field = facts_.name + "=";
-  base::append_percent_encoded(field, value);
+  text::append_percent_encoded(field, value);
   field.append("; Path=").append(facts_.path);
   if (max_age_seconds) field.append("; Max-Age=").append(std::to_string(*max_age_seconds));
   if (facts_.is_secure) field.append("; Secure");

@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "base/canonical_json.h"
-#include "base/uri.h"
+#include "text/canonical_json.h"
+#include "text/uri.h"
 
 namespace turnpike::hosts {
 
@@ -18,8 +18,8 @@ constexpr std::size_t field_bytes_shown = 64;
 std::optional<std::string> decoded(std::string_view text) {
   std::string with_blanks(text);
   std::replace(with_blanks.begin(), with_blanks.end(), '+', ' ');
-  auto plain = base::percent_decoded(with_blanks);
-  if (!plain || !base::is_utf8(*plain)) return std::nullopt;
+  auto plain = text::percent_decoded(with_blanks);
+  if (!plain || !text::is_utf8(*plain)) return std::nullopt;
   return plain;
 }
 

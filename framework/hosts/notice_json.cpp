@@ -2,10 +2,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/ids.h"
-#include "base/json_text.h"
 #include "base/strict_object.h"
 #include "hosts/account_query.h"
+#include "text/json_text.h"
+#include "text/time_text.h"
 
 namespace turnpike::hosts {
 
@@ -18,7 +18,7 @@ using NoticeJson = nlohmann::ordered_json;
 constexpr std::int64_t credits_max = 1'000'000'000'000;
 
 NoticeJson moment_or_null(std::int64_t at_ms) {
-  return at_ms < 0 ? NoticeJson(nullptr) : NoticeJson(base::rfc3339(at_ms));
+  return at_ms < 0 ? NoticeJson(nullptr) : NoticeJson(text::rfc3339(at_ms));
 }
 
 NoticeJson word_or_null(std::string_view word) {
@@ -43,7 +43,7 @@ NoticeJson endpoint_json(const notices::Endpoint& endpoint) {
            moment_or_null(endpoint.old_secret_until_ms == 0 ? -1 : endpoint.old_secret_until_ms)},
           {"failingSince", moment_or_null(endpoint.failing_since_ms)},
           {"lastDeliveredAt", moment_or_null(endpoint.delivered_at_ms)},
-          {"createdAt", base::rfc3339(endpoint.created_at_ms)}};
+          {"createdAt", text::rfc3339(endpoint.created_at_ms)}};
 }
 
 NoticeJson delivery_json(const Delivery& delivery) {
@@ -59,7 +59,7 @@ NoticeJson delivery_json(const Delivery& delivery) {
           {"lastProblem", word_or_null(delivery.last_problem)},
           {"lastAttemptAt", moment_or_null(delivery.last_at_ms)},
           {"nextAttemptAt", moment_or_null(is_pending ? delivery.due_at_ms : -1)},
-          {"createdAt", base::rfc3339(delivery.created_at_ms)},
+          {"createdAt", text::rfc3339(delivery.created_at_ms)},
           {"endedAt", moment_or_null(delivery.ended_at_ms)}};
 }
 
@@ -117,7 +117,7 @@ std::string delivery_page_body(std::string_view account_id, const notices::Deliv
   return NoticeJson{{"billingAccountId", account_id},
                     {"items", std::move(items)},
                     {"nextCursor", std::move(next)},
-                    {"generatedAt", base::rfc3339(now_ms)}}
+                    {"generatedAt", text::rfc3339(now_ms)}}
       .dump();
 }
 
@@ -139,7 +139,7 @@ Result<notices::EndpointWish, base::Error> read_endpoint_wish(std::string_view j
     wish.description = body.text("description", {0, notices::description_characters_max});
   }
   base::Error error = body.refusal();
-  const nlohmann::json members = base::parse_json(json);
+  const nlohmann::json members = text::parse_json(json);
   if (members.is_object() && members.contains("enabled")) {
     if (members["enabled"].is_boolean()) {
       wish.is_enabled = members["enabled"].get<bool>();

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/json_text.h"
+#include "text/json_text.h"
 
 namespace turnpike::hosts {
 
@@ -23,8 +23,8 @@ SortedJson parameter_json(const Parameter& parameter, bool is_in_path) {
   SortedJson shown = {{"name", parameter.name}, {"in", is_in_path ? "path" : "query"}};
   if (is_in_path || parameter.is_required) shown["required"] = true;
   shown["description"] = parameter.description;
-  shown["schema"] = base::parse_json(parameter.schema);
-  if (!parameter.example.empty()) shown["example"] = base::parse_json(parameter.example);
+  shown["schema"] = text::parse_json(parameter.schema);
+  if (!parameter.example.empty()) shown["example"] = text::parse_json(parameter.example);
   return shown;
 }
 
@@ -116,7 +116,7 @@ SortedJson operation_json(const RouteFacts& facts) {
 }  // namespace
 
 std::string openapi_frame(std::string_view components, std::span<const RouteFacts* const> routes) {
-  SortedJson document = base::parse_json(components);
+  SortedJson document = text::parse_json(components);
   document["paths"] = SortedJson::object();
   for (const RouteFacts* const facts : routes) {
     if (facts->described.operation_id.empty()) continue;

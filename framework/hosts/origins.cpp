@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "base/http_field.h"
+#include "text/http_field.h"
 
 namespace turnpike::hosts {
 
@@ -61,7 +61,7 @@ bool is_from_own_page(Headers headers, std::string_view own) noexcept {
 
 std::string origin_of(std::string_view url) {
   const std::size_t scheme_end = url.find("://");
-  if (scheme_end == url.npos || !base::is_visible_ascii(url)) return {};
+  if (scheme_end == url.npos || !text::is_visible_ascii(url)) return {};
   const std::string scheme = lower_case(url.substr(0, scheme_end));
   if (scheme != "http" && scheme != "https") return {};
   const std::string_view rest = url.substr(scheme_end + 3);

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "base/ids.h"
+#include "text/time_text.h"
 
 namespace turnpike::hosts {
 
@@ -50,8 +50,8 @@ OrderedJson purchase_json(const Purchase& purchase) {
                                        : OrderedJson(nullptr)},
           {"checkoutUrl", is_payable ? OrderedJson(purchase.url) : OrderedJson(nullptr)},
           {"failure", failure_json(purchase)},
-          {"createdAt", base::rfc3339(purchase.created_at_ms)},
-          {"expiresAt", base::rfc3339(purchase.expires_at_ms)},
+          {"createdAt", text::rfc3339(purchase.created_at_ms)},
+          {"expiresAt", text::rfc3339(purchase.expires_at_ms)},
           {"paidAt", time_or_null(purchase.paid_at_ms)},
           {"creditedAt", time_or_null(purchase.credited_at_ms)}};
 }
@@ -69,7 +69,7 @@ OrderedJson money_json(std::string_view currency, std::int64_t minor) {
 }
 
 OrderedJson time_or_null(std::int64_t at_ms) {
-  return at_ms < 0 ? OrderedJson(nullptr) : OrderedJson(base::rfc3339(at_ms));
+  return at_ms < 0 ? OrderedJson(nullptr) : OrderedJson(text::rfc3339(at_ms));
 }
 
 OrderedJson failure_json(const Purchase& purchase) {
@@ -104,7 +104,7 @@ std::string purchase_page_body(std::string_view account_id, const commerce::Purc
                             {"items", purchases_json(page.purchases)},
                             {"openPurchases", purchases_json(page.open)},
                             {"nextCursor", std::move(next)},
-                            {"generatedAt", base::rfc3339(now_ms)}});
+                            {"generatedAt", text::rfc3339(now_ms)}});
 }
 
 std::string_view state_of(const Invoice& invoice) noexcept {
@@ -120,7 +120,7 @@ OrderedJson row_json(const Invoice& invoice) {
   if (invoice.has_documents) documents = {"invoice", "invoice_pdf", "receipt"};
   return {{"purchaseId", purchase.id},
           {"number", nullptr},  // only the document has it
-          {"issuedAt", base::rfc3339(purchase.paid_at_ms)},
+          {"issuedAt", text::rfc3339(purchase.paid_at_ms)},
           {"amount", money_json(purchase.currency, purchase.minor)},
           {"tax", money_json(purchase.currency, purchase.tax_minor)},
           {"total", money_json(purchase.currency, purchase.minor + purchase.tax_minor)},

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/uri.h"
+#include "text/uri.h"
 
 namespace turnpike::hosts {
 
@@ -28,7 +28,7 @@ base::Error query_rejected(const std::string& name, std::string problem,
 
 Result<NamedValues, base::Error> read_query(std::string_view query,
                                             std::span<const std::string_view> known) {
-  if (const std::size_t fault = base::query_fault(query); fault != query.npos) {
+  if (const std::size_t fault = text::query_fault(query); fault != query.npos) {
     return base::Error{
         base::ErrorCode::request_query_malformed,
         "The query is not one by RFC 3986.",
@@ -44,13 +44,13 @@ Result<NamedValues, base::Error> read_query(std::string_view query,
     if (field.empty()) continue;
     const std::size_t equals = std::min(field.find('='), field.size());
     // All escapes are valid: query_fault() has rejected malformed ones.
-    std::string name = base::percent_decoded(field.substr(0, equals)).value();
+    std::string name = text::percent_decoded(field.substr(0, equals)).value();
     if (std::find(known.begin(), known.end(), name) == known.end()) {
       return query_rejected(name, "the name is unknown", known);
     }
     if (read.find(name)) return query_rejected(name, "it comes more than once", known);
     const std::string_view value = field.substr(std::min(equals + 1, field.size()));
-    read.add(std::move(name), base::percent_decoded(value).value());
+    read.add(std::move(name), text::percent_decoded(value).value());
   }
   return read;
 }

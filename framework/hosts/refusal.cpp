@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "base/canonical_json.h"
 #include "base/error_envelope.h"
 #include "hosts/page.h"
 #include "hosts/status_table.h"
+#include "text/canonical_json.h"
 
 namespace turnpike::hosts {
 
@@ -63,7 +63,7 @@ RefusalBody as_oauth_error(const base::Error& error, const RefusalAsked&) {
   std::transform(description.begin(), description.end(), description.begin(), to_description);
   RefusalBody body{.content_type = "application/json", .text = R"({"error":")"};
   body.text.append(oauth_code(error)).append(R"(","error_description":)");
-  base::append_canonical_string(body.text, description);
+  text::append_canonical_string(body.text, description);
   body.text += '}';
   return body;
 }

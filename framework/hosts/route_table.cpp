@@ -3,12 +3,12 @@
 #include <stdexcept>
 #include <utility>
 
-#include "base/http_field.h"
 #include "hosts/account_reads.h"
 #include "hosts/form.h"
 #include "hosts/query.h"
 #include "identity/members.h"
 #include "registry/program.h"
+#include "text/http_field.h"
 
 namespace turnpike::hosts {
 
@@ -356,7 +356,7 @@ std::optional<Error> RouteTable::read_body(const RouteFacts& facts, Turn& turn,
                                            Asked& asked) const {
   if (facts.body == BodyForm::none) return std::nullopt;
   if (facts.body != BodyForm::raw) {
-    const std::string_view sent = base::media_type_of(turn.content_type());
+    const std::string_view sent = text::media_type_of(turn.content_type());
     if (!same_header_name(sent, media_type_of(facts.body))) return media_type_refusal(facts.body);
     if (!turn.content_coding().empty()) return coding_refusal();
   }

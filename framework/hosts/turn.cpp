@@ -4,13 +4,13 @@
 #include <span>
 #include <utility>
 
-#include "base/http_field.h"
 #include "base/limits.h"
 #include "catalog/rendering.h"
 #include "hosts/page.h"
 #include "hosts/refusal.h"
 #include "hosts/route.h"
 #include "identity/authenticator.h"
+#include "text/http_field.h"
 
 namespace turnpike::hosts {
 
@@ -36,7 +36,7 @@ bool is_client_request_id(std::string_view text) noexcept {
 bool names_etag(std::string_view if_none_match, std::string_view etag) noexcept {
   while (!if_none_match.empty()) {
     const std::size_t end = std::min(if_none_match.find(','), if_none_match.size());
-    std::string_view one = base::trimmed(if_none_match.substr(0, end));
+    std::string_view one = text::trimmed(if_none_match.substr(0, end));
     if_none_match.remove_prefix(std::min(end + 1, if_none_match.size()));
     if (one.starts_with("W/")) one.remove_prefix(2);
     if (one == etag || one == "*") return true;

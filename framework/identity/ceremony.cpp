@@ -3,8 +3,8 @@
 #include <array>
 #include <charconv>
 
-#include "base/ids.h"
 #include "crypto/digest.h"
+#include "text/encoding.h"
 
 namespace turnpike::identity {
 namespace {
@@ -50,7 +50,7 @@ Ceremony Ceremonies::begin(CeremonyKind kind, std::string_view holder) const {
   random_.fill(random);
   const std::int64_t expires_at_ms = clock_.now_ms() + valid_ms;
   std::string id(letter_of(kind));
-  id += "." + std::to_string(expires_at_ms) + "." + base::base62(random, 43);
+  id += "." + std::to_string(expires_at_ms) + "." + text::base62(random, 43);
   id += "." + signature_of(id, holder);
   return made_of(std::move(id), expires_at_ms);
 }
@@ -81,7 +81,7 @@ std::string Ceremonies::secret_of(const Ceremony& ceremony, std::string_view use
 std::string Ceremonies::signature_of(std::string_view facts, std::string_view holder) const {
   std::string text("ceremony\n");
   text.append(facts).append("\n").append(holder);
-  return base::base64url(text_of_digest(crypto::hmac_sha256(key_, text)));
+  return text::base64url(text_of_digest(crypto::hmac_sha256(key_, text)));
 }
 
 Ceremony Ceremonies::made_of(std::string id, std::int64_t expires_at_ms) const {

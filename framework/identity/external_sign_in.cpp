@@ -1,8 +1,8 @@
 #include "identity/external_sign_in.h"
 
-#include "base/ids.h"
 #include "crypto/digest.h"
 #include "identity/name.h"
+#include "text/encoding.h"
 
 namespace turnpike::identity {
 namespace {
@@ -50,8 +50,8 @@ OidcProvider* ExternalSignIn::find(std::string_view key) const noexcept {
 ProviderRequest ExternalSignIn::request_of(CeremonyKind kind, const Ceremony& ceremony) const {
   ProviderRequest request{
       .state = ceremony.id,
-      .nonce = base::base64url(ceremony.challenge),
-      .verifier = base::base64url(parts_.ceremonies.secret_of(ceremony, "verifier"))};
+      .nonce = text::base64url(ceremony.challenge),
+      .verifier = text::base64url(parts_.ceremonies.secret_of(ceremony, "verifier"))};
   if (kind == CeremonyKind::provider_step_up) {
     request.authenticated_since_ms = ceremony.expires_at_ms - Ceremonies::valid_ms;
   }

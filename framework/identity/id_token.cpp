@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/json_text.h"
 #include "crypto/digest.h"
 #include "identity/email.h"
+#include "text/json_text.h"
 
 namespace turnpike::identity {
 namespace {
@@ -16,7 +16,7 @@ constexpr std::size_t subject_bytes_max = 255;
 constexpr double seconds_max = 1e11;  // the year 5138
 
 std::string claim_text(const json& claims, const char* name) {
-  return base::text_member(claims, name).value_or("");
+  return text::text_member(claims, name).value_or("");
 }
 
 // Reads a NumericDate (RFC 7519 section 2), which may have a fraction; nullopt: missing or invalid.
@@ -86,7 +86,7 @@ bool is_subject(std::string_view text) noexcept {
 Result<IdTokenClaims, std::string> judge_id_token(std::string_view claims_json,
                                                   const IdTokenRules& rules) {
   using Fault = std::string;
-  const json claims = base::parse_json(claims_json);
+  const json claims = text::parse_json(claims_json);
   if (!claims.is_object()) return Fault("It holds no claims.");
   if (rules.issuer.empty() || claim_text(claims, "iss") != rules.issuer) {
     return Fault("It is of another issuer (iss).");

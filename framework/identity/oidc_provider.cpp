@@ -5,18 +5,18 @@
 
 #include <turnpike/helpers/own_call.h>
 
-#include "base/http_field.h"
-#include "base/ids.h"
-#include "base/json_text.h"
-#include "base/uri.h"
 #include "crypto/digest.h"
+#include "text/encoding.h"
+#include "text/http_field.h"
+#include "text/json_text.h"
+#include "text/uri.h"
 
 namespace turnpike::identity {
 namespace {
 
 using base::Error;
 using base::ErrorCode;
-using base::text_member;
+using text::text_member;
 using nlohmann::json;
 
 constexpr std::int64_t ms_ns = 1'000'000;
@@ -27,7 +27,7 @@ constexpr std::size_t word_bytes_max = 40;
 void add_field(std::string& text, std::string_view name, std::string_view value) {
   if (!text.empty() && !text.ends_with('?') && !text.ends_with('&')) text += '&';
   text.append(name).append("=");
-  base::append_percent_encoded(text, value);
+  text::append_percent_encoded(text, value);
 }
 
 // Returns the provider's error code for the log, or a fixed text if it has other characters.
@@ -89,7 +89,7 @@ class KeepingSink final : public HttpSink {
 std::optional<std::string> fault_in_provider_url(std::string_view url, bool allows_http) {
   const bool is_https = url.starts_with("https://");
   if (!is_https && !url.starts_with("http://")) return "is no https URL";
-  if (url.size() > url_bytes_max || !base::is_visible_ascii(url)) {
+  if (url.size() > url_bytes_max || !text::is_visible_ascii(url)) {
     return "has characters that no URL has, or too many";
   }
   if (url.find('#') != url.npos) return "has a fragment";
@@ -110,7 +110,7 @@ std::optional<std::string> fault_in_provider_url(std::string_view url, bool allo
 Result<ProviderMetadata, std::string> read_provider_metadata(std::string_view text,
                                                              const ProviderSettings& settings) {
   using Fault = std::string;
-  const json whole = base::parse_json(text);
+  const json whole = text::parse_json(text);
   if (!whole.is_object()) return Fault("its metadata is no JSON object");
   if (text_member(whole, "issuer") != settings.issuer) {
     return Fault("its metadata names another issuer than the configured " + settings.issuer);
@@ -171,7 +171,7 @@ Result<std::string, ProviderFault> OidcProvider::authorization_url(
   add_field(url, "state", request.state);
   add_field(url, "nonce", request.nonce);
   add_field(url, "code_challenge",
-            base::base64url({reinterpret_cast<const char*>(digest.data()), digest.size()}));
+            text::base64url({reinterpret_cast<const char*>(digest.data()), digest.size()}));
   add_field(url, "code_challenge_method", "S256");
   if (request.authenticated_since_ms) add_field(url, "max_age", "0");
   return url;
@@ -228,10 +228,10 @@ Result<std::string, ProviderFault> OidcProvider::id_token(const ProviderMetadata
   std::string authorization;
   if (!settings_.client_secret.empty() && metadata.takes_basic) {  // RFC 6749 section 2.3.1
     std::string pair;
-    base::append_percent_encoded(pair, settings_.client_id);
+    text::append_percent_encoded(pair, settings_.client_id);
     pair += ':';
-    base::append_percent_encoded(pair, settings_.client_secret);
-    authorization = "Basic " + base::base64(pair);
+    text::append_percent_encoded(pair, settings_.client_secret);
+    authorization = "Basic " + text::base64(pair);
     headers.push_back({"Authorization", authorization});
   } else {
     add_field(body, "client_id", settings_.client_id);
@@ -245,7 +245,7 @@ Result<std::string, ProviderFault> OidcProvider::id_token(const ProviderMetadata
                     .body = body},
                    call);
   if (!reply.ok()) return std::move(reply).error();
-  const json answer = base::parse_json(reply->text);
+  const json answer = text::parse_json(reply->text);
   if (reply->status >= 400 && reply->status < 500) {
     const std::string word =
         answer.is_object() ? error_word(text_member(answer, "error").value_or("")) : "";

@@ -1,8 +1,8 @@
 #include "identity/passwords.h"
 
-#include "base/ids.h"
 #include "identity/password_strength.h"
 #include "identity/people.h"
+#include "text/encoding.h"
 
 namespace turnpike::identity {
 namespace {
@@ -150,7 +150,7 @@ Passwords::Device Passwords::device_for(std::string_view device) const {
   if (!known(device)) {
     std::array<std::uint8_t, device_digits / 2> bits{};
     parts_.random.fill(bits);
-    text = base::hex(bits);
+    text = text::hex(bits);
   }
   return {text, *known(text)};
 }

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "base/ids.h"
 #include "identity/name.h"
 #include "identity/token.h"
+#include "text/encoding.h"
 
 namespace turnpike::identity {
 namespace {
@@ -39,7 +39,7 @@ Result<std::shared_ptr<const Principal>, base::Error> Sessions::authenticate(
 }
 
 std::string Sessions::page_token(std::string_view session_id) const {
-  return base::hex(crypto::hmac_sha256(settings_.page_token_key, session_id));
+  return text::hex(crypto::hmac_sha256(settings_.page_token_key, session_id));
 }
 
 bool Sessions::is_page_token(std::string_view session_id, std::string_view token) const {

@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "base/ids.h"
+#include "text/encoding.h"
 
 namespace turnpike::identity {
 namespace {
@@ -55,7 +55,7 @@ std::string make_token(Environment environment, Random& random, TokenKind kind) 
   std::string token(starts[static_cast<std::size_t>(kind)]);
   token += token_part(environment);
   token += '_';
-  token += base::base62(bytes, random_digits);
+  token += text::base62(bytes, random_digits);
   const auto checksum = checksum_of(token);
   token.append(checksum.data(), checksum.size());
   return token;

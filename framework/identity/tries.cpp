@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "base/ids.h"
+#include "text/encoding.h"
 
 namespace turnpike::identity {
 
@@ -50,7 +50,7 @@ std::string Tries::source_of(const Actor& actor) const {
   const std::string name = std::string(bound_.name) + ":";
   const bool is_v6 = inet_pton(AF_INET6, actor.address.c_str(), &address) == 1;
   if (!is_v6 || IN6_IS_ADDR_V4MAPPED(&address)) return name + actor.address;
-  return name + base::hex(std::span(address.s6_addr).first(network_bytes)) + "/64";
+  return name + text::hex(std::span(address.s6_addr).first(network_bytes)) + "/64";
 }
 
 }  // namespace turnpike::identity

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <optional>
 
-#include "base/ids.h"
-#include "base/json_pointer.h"
-#include "base/json_text.h"
 #include "base/limits.h"
 #include "crypto/digest.h"
+#include "text/encoding.h"
+#include "text/json_pointer.h"
+#include "text/json_text.h"
 
 namespace turnpike::identity {
 namespace {
@@ -109,14 +109,14 @@ bool is_rest_announced(std::string_view rest, bool is_announced) noexcept {
 
 // A string member of the client data; empty if it is absent or not a string.
 std::string client_text(std::string_view client_data, std::string_view pointer) {
-  const auto value = base::text_at(client_data, *base::JsonPointer::parse(pointer));
+  const auto value = text::text_at(client_data, *text::JsonPointer::parse(pointer));
   if (!value || !value->starts_with('"')) return {};
-  const auto text = base::parse_json(*value);
+  const auto text = text::parse_json(*value);
   return text.is_string() ? text.get<std::string>() : std::string();
 }
 
 bool has_member(std::string_view client_data, std::string_view pointer) {
-  return base::text_at(client_data, *base::JsonPointer::parse(pointer)).has_value();
+  return text::text_at(client_data, *text::JsonPointer::parse(pointer)).has_value();
 }
 
 // Checks the browser's statements about the page and the ceremony (WebAuthn section 5.8.1); empty:
@@ -126,13 +126,13 @@ std::string fault_of_client_data(std::string_view client_data, std::string_view 
   if (client_text(client_data, "/type") != type) {
     return "The client data is not that of a ceremony " + std::string(type) + ".";
   }
-  if (challenge.empty() || client_text(client_data, "/challenge") != base::base64url(challenge)) {
+  if (challenge.empty() || client_text(client_data, "/challenge") != text::base64url(challenge)) {
     return "The challenge is not the one that was given out; begin again.";
   }
   if (party.origin.empty() || client_text(client_data, "/origin") != party.origin) {
     return "The passkey was used on a page of another origin than " + party.origin + ".";
   }
-  const auto cross = base::text_at(client_data, *base::JsonPointer::parse("/crossOrigin"));
+  const auto cross = text::text_at(client_data, *text::JsonPointer::parse("/crossOrigin"));
   if ((cross && *cross != "false") || has_member(client_data, "/topOrigin")) {
     return "The passkey was used inside a page of another origin.";
   }

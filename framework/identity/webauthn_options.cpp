@@ -1,9 +1,9 @@
 // The options that pages give to the browser before a ceremony.
 #include <nlohmann/json.hpp>
 
-#include "base/ids.h"
 #include "base/limits.h"
 #include "identity/webauthn.h"
+#include "text/encoding.h"
 
 namespace turnpike::identity {
 namespace {
@@ -13,7 +13,7 @@ using nlohmann::json;
 json descriptors(std::span<const PasskeyDescriptor> passkeys) {
   json list = json::array();
   for (const PasskeyDescriptor& passkey : passkeys) {
-    json entry{{"type", "public-key"}, {"id", base::base64url(passkey.credential_id)}};
+    json entry{{"type", "public-key"}, {"id", text::base64url(passkey.credential_id)}};
     if (!passkey.transports.empty()) entry["transports"] = passkey.transports;
     list.push_back(std::move(entry));
   }
@@ -40,8 +40,8 @@ std::string creation_options(const RelyingParty& party, std::string_view party_n
   return text_of({
       {"rp", {{"id", party.id}, {"name", party_name}}},
       {"user",
-       {{"id", base::base64url(user.handle)}, {"name", user.login}, {"displayName", user.name}}},
-      {"challenge", base::base64url(challenge)},
+       {{"id", text::base64url(user.handle)}, {"name", user.login}, {"displayName", user.name}}},
+      {"challenge", text::base64url(challenge)},
       {"pubKeyCredParams", algorithms()},
       {"timeout", base::limits::passkey_ceremony_ms},
       {"excludeCredentials", descriptors(excluded)},
@@ -57,7 +57,7 @@ std::string request_options(const RelyingParty& party, std::string_view challeng
                             std::span<const PasskeyDescriptor> allowed) {
   return text_of({
       {"rpId", party.id},
-      {"challenge", base::base64url(challenge)},
+      {"challenge", text::base64url(challenge)},
       {"timeout", base::limits::passkey_ceremony_ms},
       {"allowCredentials", descriptors(allowed)},
       {"userVerification", "required"},

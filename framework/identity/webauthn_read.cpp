@@ -3,11 +3,11 @@
 #include <array>
 #include <optional>
 
-#include "base/ids.h"
-#include "base/json_pointer.h"
-#include "base/json_text.h"
 #include "base/limits.h"
 #include "identity/webauthn.h"
+#include "text/encoding.h"
+#include "text/json_pointer.h"
+#include "text/json_text.h"
 
 namespace turnpike::identity {
 namespace {
@@ -25,7 +25,7 @@ constexpr std::size_t transports_read_max = 16;  // more than there are defined 
 // Decodes a JSON string; nullopt for any other JSON.
 std::optional<std::string> text_of(std::string_view json) {
   if (!json.starts_with('"')) return std::nullopt;
-  auto value = base::parse_json(json);
+  auto value = text::parse_json(json);
   if (!value.is_string()) return std::nullopt;
   return std::move(value.get_ref<std::string&>());
 }
@@ -79,7 +79,7 @@ class Credential {
     }
     std::string id = bytes("/id");
     const auto raw = text_or_nothing("/rawId");
-    if (raw && !id.empty() && *raw != base::base64url(id)) {
+    if (raw && !id.empty() && *raw != text::base64url(id)) {
       report("/rawId", "it is not what \"id\" is", "the same bytes");
     }
     return id;
@@ -96,11 +96,11 @@ class Credential {
 
  private:
   std::optional<std::string_view> value_at(std::string_view pointer) const {
-    return base::text_at(json_, *base::JsonPointer::parse(pointer));
+    return text::text_at(json_, *text::JsonPointer::parse(pointer));
   }
 
   std::string decoded(std::string_view pointer, std::string_view text) {
-    if (auto bytes = base::from_base64url(text)) return std::move(*bytes);
+    if (auto bytes = text::from_base64url(text)) return std::move(*bytes);
     report(pointer, "it is not base64url", "bytes in base64url without padding");
     return {};
   }
@@ -132,7 +132,7 @@ std::vector<std::string> Credential::transports(std::string_view pointer) {
   }
   for (std::size_t at = 0; at < transports_read_max; ++at) {
     const std::string item = "/" + std::to_string(at);
-    const auto value = base::text_at(*list, *base::JsonPointer::parse(item));
+    const auto value = text::text_at(*list, *text::JsonPointer::parse(item));
     if (!value) break;
     auto word = text_of(*value);
     if (!word) {

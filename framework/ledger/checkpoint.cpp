@@ -5,9 +5,10 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "base/canonical_json.h"
-#include "base/ids.h"
-#include "base/json_text.h"
+#include "text/canonical_json.h"
+#include "text/encoding.h"
+#include "text/json_text.h"
+#include "text/time_text.h"
 
 namespace turnpike::ledger {
 namespace {
@@ -18,7 +19,7 @@ constexpr const char* checkpoint_form = "turnpike.checkpoint.1";
 
 template <class Bytes>
 std::string text_of(const Bytes& bytes) {
-  return base::base64url({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  return text::base64url({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
 json to_json(const Checkpoint& checkpoint) {
@@ -30,7 +31,7 @@ json to_json(const Checkpoint& checkpoint) {
   }
   const AccountSums& totals = checkpoint.totals;
   return {{"form", checkpoint_form},
-          {"at", base::rfc3339(checkpoint.at_ms)},
+          {"at", text::rfc3339(checkpoint.at_ms)},
           {"streams", streams},
           {"totals",
            {{"granted", std::to_string(totals.granted)},
@@ -71,7 +72,7 @@ std::optional<Checkpoint> from_json(const json& object) {
   bool is_right = true;
   Fields fields(object, is_right);
   Checkpoint checkpoint;
-  const auto at_ms = base::parse_rfc3339(fields.text("at"));
+  const auto at_ms = text::parse_rfc3339(fields.text("at"));
   is_right = is_right && at_ms && fields.text("form") == checkpoint_form;
   if (!is_right || !object.contains("streams") || !object.contains("totals")) return std::nullopt;
   checkpoint.at_ms = *at_ms;
@@ -96,19 +97,19 @@ std::string write_checkpoint(const Checkpoint& checkpoint, const crypto::Ed25519
   const json file = {
       {"checkpoint", object},
       {"publicKey", text_of(crypto::ed25519_public_key(seed))},
-      {"signature", text_of(crypto::ed25519_sign(seed, *base::canonical_json(object)))}};
-  return *base::canonical_json(file) + "\n";  // digits, names and hashes are always valid UTF-8
+      {"signature", text_of(crypto::ed25519_sign(seed, *text::canonical_json(object)))}};
+  return *text::canonical_json(file) + "\n";  // digits, names and hashes are always valid UTF-8
 }
 
 Result<Checkpoint, std::string> read_checkpoint(std::string_view text,
                                                 const crypto::Ed25519PublicKey& key) {
-  const json file = base::parse_json(text);
+  const json file = text::parse_json(text);
   if (!file.is_object() || !file.contains("checkpoint")) {
     return std::string("this is no checkpoint: it is not the JSON that `ledger checkpoint` writes");
   }
   bool is_right = true;
-  const auto signature = base::from_base64url(Fields(file, is_right).text("signature"));
-  const auto signed_text = base::canonical_json(file.at("checkpoint"));
+  const auto signature = text::from_base64url(Fields(file, is_right).text("signature"));
+  const auto signed_text = text::canonical_json(file.at("checkpoint"));
   crypto::Ed25519Signature bytes;
   if (!is_right || !signature || signature->size() != bytes.size() || !signed_text) {
     return std::string("the checkpoint carries no signature");

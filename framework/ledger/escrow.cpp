@@ -4,10 +4,10 @@
 #include <limits>
 #include <tuple>
 
-#include "base/ids.h"
 #include "base/thread_name.h"
-#include "base/words.h"
 #include "ledger/draw.h"
+#include "text/time_text.h"
+#include "text/words.h"
 
 namespace turnpike::ledger {
 namespace {
@@ -39,10 +39,10 @@ base::Error reserved() {
 base::Error capped(const CapRoom& room) {
   const auto seconds = static_cast<std::uint32_t>((room.resets_in_ms + 999) / 1'000);
   return {base::ErrorCode::billing_key_cap_reached,
-          "The key may spend " + base::credits_text(room.cap) + " in a " +
+          "The key may spend " + text::credits_text(room.cap) + " in a " +
               std::string(room.span) + " (UTC) and has " +
               std::to_string(std::max<Credits>(0, room.left)) + " left until " +
-              base::rfc3339(room.resets_at_ms) + ".",
+              text::rfc3339(room.resets_at_ms) + ".",
           std::max(1u, seconds)};
 }
 

@@ -1,6 +1,6 @@
 #include "mail/texts.h"
 
-#include "base/words.h"
+#include "text/words.h"
 
 namespace turnpike::mail {
 namespace {
@@ -24,7 +24,7 @@ Words invitation(const identity::Mail& mail, std::string_view token, const Site&
           who + " invites you to the billing account \"" + harmless(mail.name) + "\" on " +
               site.name + ", as " + mail.role +
               ".\n\nTo accept, open this link and press its button. It works once, until " +
-              base::minute_text(mail.expires_at_ms) + ":\n\n" +
+              text::minute_text(mail.expires_at_ms) + ":\n\n" +
               link_to(site, "/invitation", token) +
               "\nYou do not know what this is? Then do nothing: nothing happens without the "
               "link.\n"};
@@ -72,7 +72,7 @@ Words notice(const identity::Mail& mail, const Site& site) {
   if (!mail.detail.empty()) about += " (\"" + harmless(mail.detail) + "\")";
   if (!mail.role.empty()) about += ", from the address " + mail.role;
   return {what + " on " + site.name,
-          about + ", at " + base::minute_text(mail.created_at_ms) +
+          about + ", at " + text::minute_text(mail.created_at_ms) +
               ".\n\nThat was you? Then there is nothing to do.\n\nIt was not? Then sign in, remove "
               "what is not yours, and end all other sessions:\n\n" +
               link_to(site, "/account", "") +

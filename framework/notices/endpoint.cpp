@@ -5,7 +5,7 @@
 
 #include <turnpike/helpers/private_address.h>
 
-#include "base/uri.h"
+#include "text/uri.h"
 
 namespace turnpike::notices {
 namespace {
@@ -60,8 +60,8 @@ std::optional<UrlParts> parts_of(std::string_view url) {
     authority = authority.substr(0, colon);
   }
   parts.host = authority;
-  const bool is_sound = is_host(parts.host) && base::path_fault(parts.path) == parts.path.npos &&
-                        base::query_fault(parts.query) == parts.query.npos;
+  const bool is_sound = is_host(parts.host) && text::path_fault(parts.path) == parts.path.npos &&
+                        text::query_fault(parts.query) == parts.query.npos;
   return is_sound ? std::optional(parts) : std::nullopt;
 }
 

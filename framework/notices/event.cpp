@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/ids.h"
+#include "text/time_text.h"
 
 namespace turnpike::notices {
 namespace {
@@ -58,7 +58,7 @@ std::string data_of(const PurchaseCredited& event) {
                   {"amount", {{"currency", event.currency}, {"amount", event.amount}}},
                   {"credits", std::to_string(event.credits)},
                   {"allocationId", event.allocation_id},
-                  {"creditedAt", base::rfc3339(event.credited_at_ms)}});
+                  {"creditedAt", text::rfc3339(event.credited_at_ms)}});
 }
 
 std::string data_of(const AutoTopUpPaused& event) {
@@ -66,7 +66,7 @@ std::string data_of(const AutoTopUpPaused& event) {
                   {"state", event.state},
                   {"reason", event.reason},
                   {"purchaseId", text_or_null(event.purchase_id)},
-                  {"pausedAt", base::rfc3339(event.paused_at_ms)}});
+                  {"pausedAt", text::rfc3339(event.paused_at_ms)}});
 }
 
 std::string data_of(const CreditsLow& event) {
@@ -81,7 +81,7 @@ std::string data_of(const KeyCapReached& event) {
                   {"span", event.span},
                   {"cap", std::to_string(event.cap)},
                   {"spent", std::to_string(event.spent)},
-                  {"resetsAt", base::rfc3339(event.resets_at_ms)}});
+                  {"resetsAt", text::rfc3339(event.resets_at_ms)}});
 }
 
 std::string data_of(const PriceChanged& event) {
@@ -107,7 +107,7 @@ std::string data_of(const EndpointTest& event) {
 
 std::string body_of(EventType type, std::int64_t happened_at_ms, std::string_view data) {
   std::string body = R"({"type":")";
-  body.append(name_of(type)).append(R"(","timestamp":")").append(base::rfc3339(happened_at_ms));
+  body.append(name_of(type)).append(R"(","timestamp":")").append(text::rfc3339(happened_at_ms));
   body.append(R"(","data":)").append(data).append("}");
   return body;
 }

@@ -1,7 +1,7 @@
 #include "notices/signature.h"
 
-#include "base/ids.h"
 #include "crypto/digest.h"
+#include "text/encoding.h"
 
 namespace turnpike::notices {
 
@@ -12,7 +12,7 @@ std::string new_secret(Random& random) {
 }
 
 std::string secret_text(std::string_view secret) {
-  return std::string(secret_prefix) + base::base64(secret);
+  return std::string(secret_prefix) + text::base64(secret);
 }
 
 std::string signature_of(std::string_view id, std::int64_t sent_at_s, std::string_view body,
@@ -25,7 +25,7 @@ std::string signature_of(std::string_view id, std::int64_t sent_at_s, std::strin
     if (!signatures.empty()) signatures += ' ';
     signatures += "v1,";
     signatures +=
-        base::base64({reinterpret_cast<const char*>(mac.data()), mac.size()});
+        text::base64({reinterpret_cast<const char*>(mac.data()), mac.size()});
   }
   return signatures;
 }

@@ -4,11 +4,11 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "base/canonical_json.h"
-#include "base/ids.h"
-#include "base/json_text.h"
 #include "crypto/digest.h"
 #include "oauth/redirect_uri.h"
+#include "text/canonical_json.h"
+#include "text/encoding.h"
+#include "text/json_text.h"
 
 namespace turnpike::oauth {
 namespace {
@@ -34,7 +34,7 @@ bool is_plain_text(std::string_view text) {
   const bool has_control = std::any_of(text.begin(), text.end(), [](char c) {
     return static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
   });
-  return base::is_utf8(text) && !has_control &&
+  return text::is_utf8(text) && !has_control &&
          std::none_of(turning.begin(), turning.end(),
                       [&](std::string_view mark) { return text.find(mark) != text.npos; });
 }
@@ -85,7 +85,7 @@ Result<std::vector<std::string>, Error> read_uris(const Json& body, const Redire
 Result<ClientMetadata, Error> read_client_metadata(std::string_view json,
                                                    const RedirectRules& rules) {
   if (json.size() > metadata_bytes_max) return bad_metadata("The metadata is too long.");
-  const Json body = base::parse_json(json);
+  const Json body = text::parse_json(json);
   if (!body.is_object()) return bad_metadata("The metadata must be a JSON object.");
   auto uris = read_uris(body, rules);
   if (!uris.ok()) return std::move(uris).error();
@@ -110,7 +110,7 @@ std::string client_id_of(const ClientMetadata& metadata) {
   std::sort(uris.begin(), uris.end());
   const std::string canonical = Json{metadata.name, uris, metadata.uri}.dump();
   const crypto::Sha256 digest = crypto::sha256(canonical);
-  return "cli_" + base::base62(std::span(digest).first(16), 22);
+  return "cli_" + text::base62(std::span(digest).first(16), 22);
 }
 
 }  // namespace turnpike::oauth

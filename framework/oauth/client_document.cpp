@@ -4,8 +4,8 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
-#include "base/json_text.h"
 #include "oauth/redirect_uri.h"
+#include "text/json_text.h"
 
 namespace turnpike::oauth {
 namespace {
@@ -120,7 +120,7 @@ Result<ClientMetadata, base::Error> read_client_document(std::string_view client
                                                          std::string_view json,
                                                          const RedirectRules& rules) {
   if (json.size() > document_bytes_max) return bad_document("is too long");
-  const Document body = base::parse_json(json);
+  const Document body = text::parse_json(json);
   if (!body.is_object()) return bad_document("is no JSON object");
   const auto id = body.find("client_id");
   if (id == body.end() || *id != client_id) return bad_document("is of another client_id");

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "base/uri.h"
+#include "text/uri.h"
 
 namespace turnpike::oauth {
 namespace {
@@ -172,7 +172,7 @@ RedirectAnswer& RedirectAnswer::add(std::string_view name, std::string_view valu
     text_ += '&';
   }
   text_.append(name).append("=");
-  base::append_percent_encoded(text_, value);
+  text::append_percent_encoded(text_, value);
   return *this;
 }
 

@@ -5,13 +5,13 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/ids.h"
-#include "base/json_text.h"
 #include "crypto/digest.h"
 #include "crypto/sealed_text.h"
 #include "crypto/signed_text.h"
 #include "identity/token.h"
 #include "oauth/redirect_uri.h"
+#include "text/encoding.h"
+#include "text/json_text.h"
 
 namespace turnpike::oauth {
 namespace {
@@ -58,7 +58,7 @@ bool is_challenge(std::string_view text) noexcept {
 
 std::string challenge_of(std::string_view verifier) {
   const crypto::Sha256 digest = crypto::sha256(verifier);
-  return base::base64url({reinterpret_cast<const char*>(digest.data()), digest.size()});
+  return text::base64url({reinterpret_cast<const char*>(digest.data()), digest.size()});
 }
 
 // RFC 6749 appendix A.5: state is visible ASCII and blanks.
@@ -238,7 +238,7 @@ std::string Server::refusal_url(const AuthorizeParameters& asked, ErrorCode code
 std::string Server::request_text(const AuthorizeParameters& asked) {
   std::array<std::uint8_t, 16> bytes{};
   parts_.random.fill(bytes);
-  const Ordered facts = {{"id", base::base62(bytes, 22)},
+  const Ordered facts = {{"id", text::base62(bytes, 22)},
                          {"until", parts_.clock.now_ms() + settings_.lifetimes.request_ms},
                          {"client", asked.client_id},
                          {"to", asked.redirect_uri},
@@ -250,7 +250,7 @@ std::string Server::request_text(const AuthorizeParameters& asked) {
 Result<PendingRequest, Error> Server::read_request(std::string_view text) {
   const auto facts = crypto::verified_text(text, request_context, settings_.request_key);
   if (!facts) return ended_request();
-  const auto json = base::parse_json(*facts);  // signed by us, so it is valid JSON
+  const auto json = text::parse_json(*facts);  // signed by us, so it is valid JSON
   PendingRequest request;
   request.id = "oauth." + json.at("id").get<std::string>();
   request.expires_at_ms = json.at("until").get<std::int64_t>();

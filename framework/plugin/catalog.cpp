@@ -5,7 +5,7 @@
 #include <system_error>
 
 #include "base/error.h"
-#include "base/json_text.h"
+#include "text/json_text.h"
 
 namespace turnpike::plugin {
 
@@ -128,7 +128,7 @@ Result<std::unique_ptr<Library>, LoadError> with_codes(std::unique_ptr<Library> 
     }
   }
   if (traits.has_terms && (traits.terms_documents == nullptr ||
-                           !base::parse_json(traits.terms_documents->payment_header).is_object())) {
+                           !text::parse_json(traits.terms_documents->payment_header).is_object())) {
     return refused(
         "a lane with terms in the registry describes them in `terms_documents`, with an "
         "OpenAPI parameter as `payment_header`");

@@ -1,8 +1,8 @@
 #include "plugin/checked_sink.h"
 
-#include "base/http_field.h"
 #include "base/limits.h"
 #include "runtime/deadline.h"
+#include "text/http_field.h"
 
 namespace turnpike::plugin {
 
@@ -25,7 +25,7 @@ bool CheckedSink::head(int status, Headers headers, std::optional<std::uint64_t>
   if (status_ != 0) return end(End::fault, "it gave a second head");
   if (status < 200 || status > 599) return end(End::fault, "it gave a status outside 200 to 599");
   for (const HeaderField& field : headers) {
-    if (!base::is_field_name(field.name) || !base::is_field_value(field.value)) {
+    if (!text::is_field_name(field.name) || !text::is_field_value(field.value)) {
       return end(End::fault, "it gave a header field with forbidden bytes");
     }
   }

@@ -8,12 +8,12 @@
 #include <unordered_set>
 #include <utility>
 
-#include "base/canonical_json.h"
 #include "base/error.h"
-#include "base/json_text.h"
 #include "base/limits.h"
 #include "plugin/guard.h"
 #include "plugin/guarded.h"
+#include "text/canonical_json.h"
+#include "text/json_text.h"
 
 namespace turnpike::plugin {
 
@@ -115,11 +115,11 @@ std::optional<Refusal> release(Guard& guard, Ticket& ticket, const Release& why,
 }
 
 bool is_canonical(const std::string& text) {
-  const nlohmann::json json = base::parse_json(text);
-  return !json.is_discarded() && base::canonical_json(json) == text;
+  const nlohmann::json json = text::parse_json(text);
+  return !json.is_discarded() && text::canonical_json(json) == text;
 }
 
-bool is_object(const std::string& text) { return base::parse_json(text).is_object(); }
+bool is_object(const std::string& text) { return text::parse_json(text).is_object(); }
 
 // Checks terms that the lane accepted: their names are used in programs, and documents are made of
 // them. Empty: no fault.

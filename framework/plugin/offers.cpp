@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/http_field.h"
+#include "text/http_field.h"
 
 namespace turnpike::plugin {
 
@@ -89,7 +89,7 @@ const IntakePath* find_intake(std::span<const IntakePath> rows, std::string_view
 std::string problem_of_reply(const IntakeReply& reply) {
   if (reply.status < 200 || reply.status > 599) return "it answered a status outside 200 to 599";
   for (const OwnedHeader& field : reply.headers) {
-    if (!base::is_field_name(field.name) || !base::is_field_value(field.value)) {
+    if (!text::is_field_name(field.name) || !text::is_field_value(field.value)) {
       return "it answered with a header field with forbidden bytes";
     }
     if (is_of_host(field.name)) {

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/canonical_json.h"
 #include "crypto/digest.h"
 #include "registry/reader.h"
+#include "text/canonical_json.h"
 
 namespace turnpike::registry {
 namespace {
@@ -34,10 +34,10 @@ class Object {
     return write_key(name);
   }
   void text(std::string_view name, std::string_view value) {
-    base::append_canonical_string(key(name), value);
+    text::append_canonical_string(key(name), value);
   }
   void number(std::string_view name, std::uint64_t value) {
-    base::append_canonical_integer(key(name), static_cast<std::int64_t>(value));
+    text::append_canonical_integer(key(name), static_cast<std::int64_t>(value));
   }
   void flag(std::string_view name, bool value) { key(name).append(value ? "true" : "false"); }
   template <class Part>
@@ -82,13 +82,13 @@ void append_list(std::string& out, const Items& items, Write write) {
 
 void append_texts(std::string& out, const std::vector<std::string>& texts) {
   append_list(out, texts,
-              [&](const std::string& text) { base::append_canonical_string(out, text); });
+              [&](const std::string& text) { text::append_canonical_string(out, text); });
 }
 
 template <class Number>
 void append_numbers(std::string& out, const std::vector<Number>& numbers) {
   append_list(out, numbers, [&](Number number) {
-    base::append_canonical_integer(out, static_cast<std::int64_t>(number));
+    text::append_canonical_integer(out, static_cast<std::int64_t>(number));
   });
 }
 
@@ -105,8 +105,8 @@ void append_constraint(std::string& out, const IntegerConstraint& constraint) {
   Object object(out);
   append_numbers(object.key("allowed_values"), constraint.allowed_values);
   object.text("kind", "integer");
-  base::append_canonical_integer(object.key("maximum"), constraint.maximum);
-  base::append_canonical_integer(object.key("minimum"), constraint.minimum);
+  text::append_canonical_integer(object.key("maximum"), constraint.maximum);
+  text::append_canonical_integer(object.key("minimum"), constraint.minimum);
   object.end();
 }
 
@@ -129,8 +129,8 @@ void append_constraint(std::string& out, const CommaListConstraint& constraint) 
 void append_constraint(std::string& out, const NumberConstraint& constraint) {
   Object object(out);
   object.text("kind", "number");
-  base::append_canonical_number(object.key("maximum"), constraint.maximum);
-  base::append_canonical_number(object.key("minimum"), constraint.minimum);
+  text::append_canonical_number(object.key("maximum"), constraint.maximum);
+  text::append_canonical_number(object.key("minimum"), constraint.minimum);
   object.end();
 }
 
@@ -474,12 +474,12 @@ void append_canonical(std::string& out, const Settings& settings) {
       std::vector<const Settings::Field*> fields;
       for (const auto& field : settings.fields) fields.push_back(&field);
       std::sort(fields.begin(), fields.end(), [](const auto* left, const auto* right) {
-        return base::canonical_key_less(left->name, right->name);
+        return text::canonical_key_less(left->name, right->name);
       });
       out.push_back('{');
       for (const auto* field : fields) {
         if (written++ > 0) out.push_back(',');
-        base::append_canonical_string(out, field->name);
+        text::append_canonical_string(out, field->name);
         out.push_back(':');
         append_canonical(out, field->value);
       }
@@ -494,7 +494,7 @@ void append_canonical(std::string& out, const Settings& settings) {
   if (is_bare) {
     out.append(settings.text);
   } else {
-    base::append_canonical_string(out, settings.text);
+    text::append_canonical_string(out, settings.text);
   }
 }
 
@@ -619,7 +619,7 @@ std::string settings_digest_of(const Program& program, const Upstream& upstream)
     entry.text("route", route.id);
     if (route.upstream_settings) entry.part("settings", *route.upstream_settings);
     entry.end();
-    base::append_canonical_string(form, crypto::sha256_hex(one));
+    text::append_canonical_string(form, crypto::sha256_hex(one));
   });
   object.text("plugin", upstream.plugin);
   if (upstream.probe.uses_credential) object.flag("probe_credential", true);

@@ -5,8 +5,8 @@
 #include <set>
 #include <utility>
 
-#include "base/json_text.h"
 #include "registry/canonical.h"
+#include "text/json_text.h"
 
 namespace turnpike::registry {
 namespace {
@@ -90,7 +90,7 @@ void compare_section(std::string_view section, const Entries& before, const Entr
       out.push_back({Change::removed, std::string(section), name, {}});
     } else if (now->second != text) {
       EntryChange change{Change::changed, std::string(section), name, {}};
-      compare(base::parse_json(text), base::parse_json(now->second), "", change.fields);
+      compare(text::parse_json(text), text::parse_json(now->second), "", change.fields);
       out.push_back(std::move(change));
     }
   }
@@ -195,8 +195,8 @@ json json_of(const std::vector<EntryChange>& changes) {
 }
 
 std::string differing_fields(std::string_view before, std::string_view after) {
-  const json then = base::parse_json(before);
-  const json now = base::parse_json(after);
+  const json then = text::parse_json(before);
+  const json now = text::parse_json(after);
   if (then.is_discarded() || now.is_discarded()) return {};
   std::vector<FieldChange> fields;
   compare(then, now, "", fields);
@@ -213,7 +213,7 @@ std::string differing_fields(std::string_view before, std::string_view after) {
 }
 
 std::string dump(const Program& program) {
-  return base::parse_json(program.canonical_json()).dump(2) + "\n";
+  return text::parse_json(program.canonical_json()).dump(2) + "\n";
 }
 
 }  // namespace turnpike::registry

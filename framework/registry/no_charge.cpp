@@ -4,9 +4,9 @@
 #include <iterator>
 #include <optional>
 
-#include "base/canonical_json.h"
 #include "base/limits.h"
 #include "registry/reader.h"
+#include "text/canonical_json.h"
 
 namespace turnpike::registry {
 namespace {
@@ -15,9 +15,9 @@ constexpr std::size_t conditions_max = 16;
 constexpr std::string_view shape = "`empty_body`, {empty_at: POINTER} or {upstream_over_ms: N}";
 
 std::optional<NoCharge> read_pointer(const Cursor& value) {
-  const auto text = value.text(0, base::JsonPointer::bytes_max);
+  const auto text = value.text(0, text::JsonPointer::bytes_max);
   if (!text) return std::nullopt;
-  if (auto pointer = base::JsonPointer::parse(*text)) return EmptyAt{*std::move(pointer)};
+  if (auto pointer = text::JsonPointer::parse(*text)) return EmptyAt{*std::move(pointer)};
   value.report(Rule::bad_pointer, {*text});
   return std::nullopt;
 }
@@ -57,10 +57,10 @@ std::string words_of(const NoCharge& condition) {
 void append_canonical(std::string& out, const NoCharge& condition) {
   if (const auto* at = std::get_if<EmptyAt>(&condition)) {
     out += R"({"kind":"empty_at","pointer":)";
-    base::append_canonical_string(out, at->pointer.text());
+    text::append_canonical_string(out, at->pointer.text());
   } else if (const auto* over = std::get_if<UpstreamOver>(&condition)) {
     out += R"({"kind":"upstream_over","ms":)";
-    base::append_canonical_integer(out, over->ms);
+    text::append_canonical_integer(out, over->ms);
   } else {
     out += R"({"kind":"empty_body")";
   }

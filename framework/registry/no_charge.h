@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-#include "base/json_pointer.h"
+#include "text/json_pointer.h"
 
 namespace turnpike::registry {
 
@@ -22,7 +22,7 @@ struct EmptyBody {
 // The body is JSON with null or an empty list at the pointer. Bodies without a value at the
 // pointer, and those beyond base::limits::judged_body_bytes_max, are charged.
 struct EmptyAt {
-  base::JsonPointer pointer;
+  text::JsonPointer pointer;
   friend auto operator<=>(const EmptyAt&, const EmptyAt&) = default;
 };
 // The reply took longer, from sending the request until the reply was complete or its streaming

@@ -6,9 +6,9 @@
 #include <string>
 #include <utility>
 
-#include "base/canonical_json.h"
-#include "base/http_field.h"
 #include "registry/reader.h"
+#include "text/canonical_json.h"
+#include "text/http_field.h"
 
 namespace turnpike::registry {
 namespace {
@@ -103,7 +103,7 @@ MaybeFault check_value(const IntegerConstraint& constraint, std::string_view val
 
 std::string shown(double number) {
   std::string text;
-  base::append_canonical_number(text, number);
+  text::append_canonical_number(text, number);
   return text;
 }
 
@@ -282,7 +282,7 @@ std::vector<FieldProblem> check_body(const BodyPolicy& policy, std::string_view 
     problems.push_back({"body", "has " + std::to_string(body_bytes) + " bytes",
                         "give at most " + std::to_string(policy.max_bytes) + " bytes"});
   }
-  const std::string_view media_type = base::media_type_of(content_type);
+  const std::string_view media_type = text::media_type_of(content_type);
   const bool known = std::any_of(
       policy.media_types.begin(), policy.media_types.end(),
       [&](const std::string& allowed) { return equal_without_case(media_type, allowed); });
@@ -294,7 +294,7 @@ std::vector<FieldProblem> check_body(const BodyPolicy& policy, std::string_view 
 }
 
 bool is_allowed_type(const std::vector<std::string>& allowed, std::string_view content_type) {
-  const std::string_view type = base::media_type_of(content_type);
+  const std::string_view type = text::media_type_of(content_type);
   const bool names_one = type.find('/') != type.npos;
   if (!names_one && !type.empty()) return false;
   return std::any_of(allowed.begin(), allowed.end(), [&](const std::string& other) {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/uri.h"
+#include "text/uri.h"
 
 namespace turnpike::registry {
 namespace {
@@ -89,8 +89,8 @@ bool is_https_url(std::string_view text) noexcept {
   rest = rest.substr(0, mark);
   const std::size_t question = std::min(rest.find('?'), rest.size());
   const std::string_view query = rest.substr(std::min(question + 1, rest.size()));
-  return base::path_fault(rest.substr(0, question)) == rest.npos &&
-         base::query_fault(query) == query.npos && base::query_fault(fragment) == fragment.npos;
+  return text::path_fault(rest.substr(0, question)) == rest.npos &&
+         text::query_fault(query) == query.npos && text::query_fault(fragment) == fragment.npos;
 }
 
 std::string read_url(const Cursor& value) {

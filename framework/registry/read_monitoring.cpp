@@ -6,15 +6,15 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/canonical_json.h"
 #include "base/error.h"
-#include "base/json_pointer.h"
 #include "base/limits.h"
-#include "base/uri.h"
 #include "crypto/digest.h"
 #include "registry/canonical.h"
 #include "registry/policy.h"
 #include "registry/read_schemas.h"
+#include "text/canonical_json.h"
+#include "text/json_pointer.h"
+#include "text/uri.h"
 
 namespace turnpike::registry {
 namespace {
@@ -48,7 +48,7 @@ void read_sample_body(const Cursor& value, SampleDraft& into) {
     return;
   }
   into.is_body_json = true;
-  into.body = base::canonical_json(json_of(value)).value_or("");
+  into.body = text::canonical_json(json_of(value)).value_or("");
 }
 
 std::shared_ptr<const SampleDraft> read_sample(const Cursor& value) {
@@ -70,8 +70,8 @@ std::shared_ptr<const SampleDraft> read_sample(const Cursor& value) {
   return sample;
 }
 
-std::optional<base::JsonPointer> read_pointer(const Cursor& value, std::string_view text) {
-  auto pointer = base::JsonPointer::parse(text);
+std::optional<text::JsonPointer> read_pointer(const Cursor& value, std::string_view text) {
+  auto pointer = text::JsonPointer::parse(text);
   if (!pointer) value.report(Rule::bad_pointer, {text});
   return pointer;
 }
@@ -86,7 +86,7 @@ void read_kinds(const Cursor& map, Expectation& into) {
     return;
   }
   for (const Cursor& field : fields) {
-    if (!base::JsonPointer::parse(field.key())) field.report_key(Rule::bad_pointer, {field.key()});
+    if (!text::JsonPointer::parse(field.key())) field.report_key(Rule::bad_pointer, {field.key()});
     const auto kind = field.kind() == NodeKind::null ? 0 : field.one_of(kinds);
     if (kind) into.kinds.emplace_back(field.key(), static_cast<JsonKind>(*kind));
   }
@@ -103,7 +103,7 @@ std::shared_ptr<const Expectation> read_expectation(const Cursor& value) {
         static_cast<std::uint32_t>(within->integer(fresh_bounds).value_or(0));
   }
   if (const auto at = value.find("fresh_at")) {
-    const auto text = at->text(1, base::JsonPointer::bytes_max);
+    const auto text = at->text(1, text::JsonPointer::bytes_max);
     const auto pointer = text ? read_pointer(*at, *text) : std::nullopt;
     if (pointer) expect->fresh_at = pointer->text();
     if (!within) {
@@ -180,7 +180,7 @@ class SampleWriter {
       }
       used[static_cast<std::size_t>(given - draft_.path_parameters.begin())] = true;
       if (auto problem = check_segment(segment, given->text)) refuse(given->place, *problem);
-      base::append_percent_encoded(sample_.path, given->text);
+      text::append_percent_encoded(sample_.path, given->text);
       sample_.parameters.emplace_back(given->name, given->text);
     }
     for (std::size_t at = 0; at < used.size(); ++at) {
@@ -205,9 +205,9 @@ class SampleWriter {
   void write_query() {
     for (const SampleDraft::Value& value : draft_.query) {
       if (!sample_.query.empty()) sample_.query.push_back('&');
-      base::append_percent_encoded(sample_.query, value.name);
+      text::append_percent_encoded(sample_.query, value.name);
       sample_.query.push_back('=');
-      base::append_percent_encoded(sample_.query, value.text);
+      text::append_percent_encoded(sample_.query, value.text);
     }
     for (const base::FieldProblem& problem : check_query(operation_.query, sample_.query)) {
       refuse(place_of(problem.location), problem);

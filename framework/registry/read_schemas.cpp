@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/canonical_json.h"
+#include "text/canonical_json.h"
 
 namespace turnpike::registry {
 namespace {
@@ -108,7 +108,7 @@ std::shared_ptr<const ReplySchema> resolve_reply_schema(const Cursor& value, Dra
   for (const auto& [name, schema] : definitions) whole["$defs"][name] = *schema;
   ReplySchema published;
   published.name = entry.name;
-  published.json = base::canonical_json(whole).value_or("{}");
+  published.json = text::canonical_json(whole).value_or("{}");
   kept = std::make_shared<const ReplySchema>(std::move(published));
   return kept;
 }

@@ -13,8 +13,8 @@
 #include <yaml-cpp/mark.h>
 #include <yaml-cpp/parser.h>
 
-#include "base/canonical_json.h"
 #include "base/limits.h"
+#include "text/canonical_json.h"
 
 namespace turnpike::registry {
 namespace {
@@ -99,7 +99,7 @@ void report_bad_utf8(std::string_view text, std::uint32_t file, Problems& proble
   std::uint32_t line = 1;
   for (std::string_view rest = text;; ++line) {
     const std::size_t end = rest.find('\n');
-    if (!base::is_utf8(rest.substr(0, end)) || end == rest.npos) break;
+    if (!text::is_utf8(rest.substr(0, end)) || end == rest.npos) break;
     rest.remove_prefix(end + 1);
   }
   problems.add(Rule::not_utf8, {file, line, 1}, "", {});
@@ -113,7 +113,7 @@ bool check_text(const Source& source, std::uint32_t file, Problems& problems) {
                  {std::to_string(text.size()), std::to_string(bytes_max)});
     return false;
   }
-  if (!base::is_utf8(text)) {
+  if (!text::is_utf8(text)) {
     report_bad_utf8(text, file, problems);
     return false;
   }

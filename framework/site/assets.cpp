@@ -4,8 +4,8 @@
 #include <optional>
 #include <utility>
 
-#include "base/brotli.h"
 #include "catalog/rendering.h"
+#include "text/brotli.h"
 
 namespace turnpike::site {
 
@@ -41,7 +41,7 @@ Assets::Assets(const std::map<std::string, std::string>& files) {
     // Fonts and pictures are already compressed.
     const bool is_text = type->starts_with("text/") || *type == "image/svg+xml";
     assets_.emplace(name, Asset{*type, body,
-                                is_text ? base::brotli_of(body, base::Effort::most) : std::string(),
+                                is_text ? text::brotli_of(body, text::Effort::most) : std::string(),
                                 std::move(etag), std::move(brotli_etag), std::move(version)});
   }
 }

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "base/json_text.h"
 #include "catalog/readiness.h"
+#include "text/json_text.h"
 
 namespace turnpike::site {
 
@@ -32,7 +32,7 @@ void add_words(const registry::Listing& listing, std::uint32_t provider, Directo
 
 ProviderFigures figures_in(const nlohmann::json& shown) {
   ProviderFigures figures;
-  figures.status = base::text_member(shown, "status").value_or(figures.status);
+  figures.status = text::text_member(shown, "status").value_or(figures.status);
   const auto traffic = shown.find("traffic");
   if (traffic == shown.end() || !traffic->is_object()) return figures;
   if (const auto good = traffic->find("good_percentage");
@@ -97,12 +97,12 @@ std::optional<std::uint32_t> provider_named(const registry::Program& program,
 BoardFigures figures_of(const status::Board& board, std::int64_t now_ms) {
   BoardFigures figures;
   figures.round = board.origin().round;
-  const nlohmann::json document = base::parse_json(board.gateway().at(now_ms));
+  const nlohmann::json document = text::parse_json(board.gateway().at(now_ms));
   if (!document.is_object()) return figures;
   const auto providers = document.find("providers");
   if (providers == document.end() || !providers->is_array()) return figures;
   for (const nlohmann::json& shown : *providers) {
-    if (const auto key = base::text_member(shown, "provider_key")) {
+    if (const auto key = text::text_member(shown, "provider_key")) {
       figures.providers.emplace(*key, figures_in(shown));
     }
   }
@@ -115,13 +115,13 @@ std::vector<std::string> statuses_of(const status::Board* board, const registry:
   const status::BoardDocument* const found =
       board == nullptr ? nullptr : board->operation(route.id);
   if (found == nullptr) return statuses;
-  const nlohmann::json document = base::parse_json(found->at(now_ms));
+  const nlohmann::json document = text::parse_json(found->at(now_ms));
   if (!document.is_object()) return statuses;
   const auto operations = document.find("operations");
   if (operations == document.end() || !operations->is_array()) return statuses;
   for (const nlohmann::json& shown : *operations) {
-    const auto method = base::text_member(shown, "method");
-    const auto status = base::text_member(shown, "status");
+    const auto method = text::text_member(shown, "method");
+    const auto status = text::text_member(shown, "status");
     for (std::size_t at = 0; at < route.methods.size(); ++at) {
       if (method && status && *method == name_of(route.methods[at])) statuses[at] = *status;
     }

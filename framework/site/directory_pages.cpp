@@ -86,7 +86,7 @@ std::string good_calls_of(const ProviderFigures& figures) {
   if (figures.good_percentage.empty()) return "too few calls to say";
   std::string text = figures.good_percentage + " %";
   if (figures.requests) {
-    text += " of " + base::counted(static_cast<std::int64_t>(*figures.requests), "call");
+    text += " of " + text::counted(static_cast<std::int64_t>(*figures.requests), "call");
   }
   if (figures.window_seconds != 0) text += " in " + duration_text(figures.window_seconds);
   return text;

@@ -8,9 +8,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/json_text.h"
 #include "site/markdown.h"
 #include "site/terms_text.h"
+#include "text/json_text.h"
 
 namespace turnpike::site {
 
@@ -298,7 +298,7 @@ Made products(std::string_view text, const LiveContext& context) {
   for (const registry::Provider& provider : program->providers()) {
     const std::size_t count = operations_of(*program, {.provider = &provider}).size();
     list += "- [" + escaped_markdown(provider.name) + "](/products/" + provider.key + "): " +
-            base::counted(static_cast<std::int64_t>(count), "operation") + "\n";
+            text::counted(static_cast<std::int64_t>(count), "operation") + "\n";
   }
   return list.empty() ? std::string(nothing_installed) : list;
 }
@@ -402,7 +402,7 @@ Made snippets(std::string_view text, const LiveContext& context) {
 // ---- status
 
 std::string member_text(const json& object, const char* name) {
-  return base::text_member(object, name).value_or("");
+  return text::text_member(object, name).value_or("");
 }
 
 // "major_outage" becomes "major outage".
@@ -465,7 +465,7 @@ Made status(std::string_view text, const LiveContext& context) {
       board == nullptr ? nullptr
                        : is_of_one ? board->provider(choice->provider->key) : &board->gateway();
   if (document == nullptr) return std::string("Nothing has been observed yet.");
-  const json facts = base::parse_json(document->at(context.facts.now_ms));
+  const json facts = text::parse_json(document->at(context.facts.now_ms));
   const std::string whose =
       is_of_one ? escaped_markdown(choice->provider->name) : std::string("The gateway");
   std::string out = whose + " is **" + level_text(member_text(facts, "status")) +
@@ -518,13 +518,13 @@ std::string per_call_text(const registry::Operation& operation, const LiveContex
   const registry::Program& program = *program_of(context);
   if (!context.facts.view->features().per_call || !program.is_sold_per_call(operation)) return {};
   const registry::Price& price = program.prices()[*operation.price];
-  const json described = base::parse_json(price.terms->openapi);
+  const json described = text::parse_json(price.terms->openapi);
   const json info = described.value("x-payment-info", json::object());
   const json amount = info.value("price", json::object());
   if (member_text(amount, "currency") == "USD") {
     return escaped_markdown("$" + member_text(amount, "amount"));
   }
-  const json terms = base::parse_json(price.terms->billing).value("terms", json::array());
+  const json terms = text::parse_json(price.terms->billing).value("terms", json::array());
   if (terms.empty()) return "yes";
   const json& first = terms.front();
   return escaped_markdown(member_text(first, "atomic_amount")) + " of " +

@@ -7,7 +7,7 @@
 #include <ctemplate/template_cache.h>
 #include <ctemplate/template_dictionary.h>
 
-#include "base/xml_text.h"
+#include "text/xml_text.h"
 
 namespace turnpike::site {
 
@@ -56,7 +56,7 @@ void Slots::set_path(std::string_view name, std::string_view path) {
   while (!path.empty()) {
     const std::size_t slash = path.find('/');
     const std::size_t bytes = slash == path.npos ? path.size() : slash + 1;
-    base::append_xml(markup.text, path.substr(0, bytes));
+    text::append_xml(markup.text, path.substr(0, bytes));
     if (slash != path.npos) markup.text += "<wbr>";
     path.remove_prefix(bytes);
   }

@@ -32,7 +32,7 @@ std::string credits_text(std::uint32_t cheapest, std::uint32_t dearest) {
 
 void set_credits(Slots slots, std::string_view name, std::int64_t credits) {
   slots.set(name, grouped(credits));
-  slots.set(std::string(name) + "_UNIT", base::credits_word(credits));
+  slots.set(std::string(name) + "_UNIT", text::credits_word(credits));
 }
 
 std::string duration_text(std::uint64_t seconds) {
@@ -48,7 +48,7 @@ std::string duration_text(std::uint64_t seconds) {
 }
 
 std::string free_text(const registry::FreePolicy& policy) {
-  std::string text = base::counted(policy.window.limit, "request") + " in " +
+  std::string text = text::counted(policy.window.limit, "request") + " in " +
                      duration_text(policy.window.seconds) + ", " + grouped(policy.concurrency) +
                      " at once";
   if (policy.quota) text += "; " + window_text(*policy.quota);

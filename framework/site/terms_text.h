@@ -7,14 +7,14 @@
 #include <string>
 #include <string_view>
 
-#include "base/words.h"
 #include "registry/program.h"
 #include "site/templates.h"
+#include "text/words.h"
 
 namespace turnpike::site {
 
-using base::credits_text;
-using base::grouped;
+using text::credits_text;
+using text::grouped;
 
 // Returns "1 Credit", "1 to 3 Credits".
 std::string credits_text(std::uint32_t cheapest, std::uint32_t dearest);

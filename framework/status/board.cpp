@@ -1,8 +1,8 @@
 #include "status/board.h"
 
-#include "base/brotli.h"
 #include "status/board_documents.h"
 #include "status/board_facts.h"
+#include "text/brotli.h"
 
 namespace turnpike::status {
 namespace {
@@ -15,8 +15,8 @@ const BoardDocument* find_document(const Documents& documents, std::string_view 
 }
 
 BoardDocument compressed(BoardDocument document) {
-  document.current_brotli = base::brotli_of(document.current, base::Effort::fast);
-  document.stale_brotli = base::brotli_of(document.stale, base::Effort::fast);
+  document.current_brotli = text::brotli_of(document.current, text::Effort::fast);
+  document.stale_brotli = text::brotli_of(document.stale, text::Effort::fast);
   return document;
 }
 

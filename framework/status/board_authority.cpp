@@ -1,11 +1,11 @@
 // The document that says who signs the status, by which rules it is made and what it covers.
 #include <algorithm>
 
-#include "base/ids.h"
-#include "base/json_text.h"
 #include "status/board_documents.h"
 #include "status/board_parts.h"
 #include "status/rules.h"
+#include "text/json_text.h"
+#include "text/time_text.h"
 
 namespace turnpike::status {
 namespace {
@@ -26,7 +26,7 @@ BoardJson leader_json(const BoardInput& input) {
   if (!input.leader) return nullptr;
   return {{"node", input.leader->holder},
           {"epoch", input.leader->epoch},
-          {"until", base::rfc3339(input.leader->until_ms)}};
+          {"until", text::rfc3339(input.leader->until_ms)}};
 }
 
 // Includes the keys of earlier rounds, so that the whole chain can be verified.
@@ -69,8 +69,8 @@ BoardDocument authority_document(const BoardFacts& facts) {
                                {"set_hash", round.head.expected_targets_hash}};
   shown["interval_seconds"] = input.targets.round_ms / 1000;
   shown["stale_after_seconds"] = believed_ms / 1000;
-  shown["signed_round"] = BoardJson(base::parse_json(text_of(round)));
-  shown["observed_at"] = base::rfc3339(round.head.ended_at_ms);
+  shown["signed_round"] = BoardJson(text::parse_json(text_of(round)));
+  shown["observed_at"] = text::rfc3339(round.head.ended_at_ms);
   return {board_text(shown), {}, round.head.ended_at_ms + believed_ms};
 }
 

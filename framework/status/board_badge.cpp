@@ -3,8 +3,8 @@
 // readers.
 #include <array>
 
-#include "base/xml_text.h"
 #include "status/board_documents.h"
+#include "text/xml_text.h"
 
 namespace turnpike::status {
 namespace {
@@ -49,7 +49,7 @@ int width_of(std::string_view text) {
 
 std::string xml_of(std::string_view text) {
   std::string out;
-  base::append_xml(out, text);
+  text::append_xml(out, text);
   return out;
 }
 

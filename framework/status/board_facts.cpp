@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "base/ids.h"
 #include "status/rules.h"
+#include "text/encoding.h"
 
 namespace turnpike::status {
 namespace {
@@ -12,7 +12,7 @@ bool is_signed_by_its_key(const BoardInput& input) {
   const SignedRound& round = input.newest->round;
   for (const SigningKey& key : input.keys) {
     if (key.kid != round.head.kid) continue;
-    const auto bytes = base::from_base64url(key.public_key);
+    const auto bytes = text::from_base64url(key.public_key);
     crypto::Ed25519PublicKey public_key{};
     if (!bytes || bytes->size() != public_key.size()) return false;
     std::copy(bytes->begin(), bytes->end(), public_key.begin());

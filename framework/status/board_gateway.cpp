@@ -5,10 +5,10 @@
 #include <utility>
 #include <vector>
 
-#include "base/ids.h"
 #include "status/board_documents.h"
 #include "status/board_parts.h"
 #include "status/documents.h"
+#include "text/time_text.h"
 
 namespace turnpike::status {
 namespace {
@@ -46,7 +46,7 @@ std::vector<ShownComponent> components_of(const BoardFacts& facts, Reading readi
 
 std::string shown_time(const ShownLevel& standing, const BoardFacts& facts) {
   const bool was_observed = standing.observed_at_ms != 0;
-  return base::rfc3339(was_observed ? standing.observed_at_ms : facts.as_of_ms());
+  return text::rfc3339(was_observed ? standing.observed_at_ms : facts.as_of_ms());
 }
 
 std::int64_t count_ongoing(const BoardFacts& facts) {
@@ -80,7 +80,7 @@ std::string status_text(const BoardFacts& facts, Reading reading) {
   return board_text({{"schema_version", "service.status.v1"},
                      {"status", name_of(worst_of(components))},
                      {"observed_at", shown_time(facts.scope("gateway", reading), facts)},
-                     {"valid_until", base::rfc3339(facts.valid_until_ms())},
+                     {"valid_until", text::rfc3339(facts.valid_until_ms())},
                      {"generation", generation_json(facts.input().generation)},
                      {"components", std::move(shown)},
                      {"open_incidents", count_ongoing(facts)},
@@ -170,7 +170,7 @@ BoardJson sentinels_json(const BoardFacts& facts, Reading reading) {
                        {"node", node},
                        {"status", name_of(level)},
                        {"result", name_of(look.result)},
-                       {"observed_at", base::rfc3339(look.at_ms)},
+                       {"observed_at", text::rfc3339(look.at_ms)},
                        {"latency_ms", look.latency_ms ? BoardJson(*look.latency_ms) : BoardJson()},
                        {"round", look.round}});
     }
@@ -184,7 +184,7 @@ BoardJson gateway_head(const BoardFacts& facts, const ShownOffer& offer, Reading
           {"status", name_of(standing.level)},
           {"evidence_status", name_of(standing.evidence)},
           {"observed_at", shown_time(standing, facts)},
-          {"valid_until", base::rfc3339(facts.valid_until_ms())},
+          {"valid_until", text::rfc3339(facts.valid_until_ms())},
           {"generation", generation_json(facts.input().generation)},
           {"manifest", manifest_json(facts.input().generation)},
           {"active_operations", facts.program().operations().size()},

@@ -4,9 +4,9 @@
 #include <optional>
 #include <utility>
 
-#include "base/ids.h"
 #include "status/documents.h"
 #include "status/rules.h"
+#include "text/time_text.h"
 
 namespace turnpike::status {
 namespace {
@@ -26,7 +26,7 @@ BoardJson last_check_json(const BoardFacts& facts, const std::string& name) {
   const LastLook& look = *found->last;
   return {{"result", name_of(look.result)},
           {"reason", look.reason == Reason::none ? BoardJson() : BoardJson(name_of(look.reason))},
-          {"at", base::rfc3339(look.at_ms)},
+          {"at", text::rfc3339(look.at_ms)},
           {"latency_ms", look.latency_ms ? BoardJson(*look.latency_ms) : BoardJson()},
           {"round", look.round}};
 }
@@ -128,8 +128,8 @@ void append_sums(std::string& out, const HistoryDay& sums) {
 }
 
 void append_day(std::string& out, std::int64_t started_at_ms, const HistoryDay& day) {
-  out.append(R"({"started_at":")").append(base::rfc3339(started_at_ms));
-  out.append(R"(","ended_at":")").append(base::rfc3339(started_at_ms + history_day_ms));
+  out.append(R"({"started_at":")").append(text::rfc3339(started_at_ms));
+  out.append(R"(","ended_at":")").append(text::rfc3339(started_at_ms + history_day_ms));
   out.append(R"(","status":")").append(name_of(day.status.value_or(Level::unknown))).append("\",");
   append_sums(out, day);
   out.append(R"(,"traffic_good_percentage":)");
@@ -149,7 +149,7 @@ std::string board_text(const BoardJson& value) {
 }
 
 BoardJson time_or_null(std::int64_t at_ms) {
-  return at_ms == 0 ? BoardJson() : BoardJson(base::rfc3339(at_ms));
+  return at_ms == 0 ? BoardJson() : BoardJson(text::rfc3339(at_ms));
 }
 
 BoardJson generation_json(const registry::Generation& generation) {

@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <array>
 
-#include "base/canonical_json.h"
-#include "base/json_text.h"
 #include "status/book_state.h"
 #include "status/text_form.h"
+#include "text/canonical_json.h"
+#include "text/json_text.h"
 
 // The canonical form of a book. Times are milliseconds since 1970; members without a value are
 // omitted.
@@ -43,7 +43,7 @@ void append_array(std::string& out, const Range& range, Append append) {
 
 void append_texts(std::string& out, const std::vector<std::string>& texts) {
   append_array(out, texts, [&](const std::string& text) {
-    base::append_canonical_string(out, text);
+    text::append_canonical_string(out, text);
   });
 }
 
@@ -144,7 +144,7 @@ void append_openings(std::string& out, const std::string& scope,
   ObjectText object(out);
   object.text("scope", scope);
   append_array(object.member("times"), times,
-               [&](std::int64_t time) { base::append_canonical_integer(out, time); });
+               [&](std::int64_t time) { text::append_canonical_integer(out, time); });
   object.end();
 }
 
@@ -361,7 +361,7 @@ std::string Book::canonical() const {
 }
 
 Result<Book, std::string> Book::read(std::string_view text) {
-  const json object = base::parse_json(text);
+  const json object = text::parse_json(text);
   Fields fields(object);
   Book book;
   read_state(fields, *book.state_);

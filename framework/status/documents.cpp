@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
-#include "base/ids.h"
 #include "status/board_parts.h"
+#include "text/time_text.h"
 
 namespace turnpike::status {
 namespace {
@@ -29,7 +29,7 @@ BoardJson capabilities_json(const std::vector<std::string>& operations) {
 BoardJson notes_json(const std::vector<IncidentNote>& notes) {
   BoardJson shown = BoardJson::array();
   for (const IncidentNote& note : notes) {
-    shown.push_back({{"at", base::rfc3339(note.at_ms)}, {"text", note.text}});
+    shown.push_back({{"at", text::rfc3339(note.at_ms)}, {"text", note.text}});
   }
   return shown;
 }
@@ -37,7 +37,7 @@ BoardJson notes_json(const std::vector<IncidentNote>& notes) {
 BoardJson events_json(const std::vector<IncidentEvent>& events) {
   BoardJson shown = BoardJson::array();
   for (const IncidentEvent& event : events) {
-    shown.push_back({{"at", base::rfc3339(event.at_ms)},
+    shown.push_back({{"at", text::rfc3339(event.at_ms)},
                      {"from", event.is_first ? BoardJson() : BoardJson(name_of(event.from))},
                      {"to", name_of(event.to)},
                      {"event", event.note},
@@ -70,7 +70,7 @@ BoardJson incident_json(const ShownIncident& shown) {
           {"severity", name_of(incident.severity)},
           {"signals", incident.signals},
           {"affected", capabilities_json(incident.affected)},
-          {"started_at", base::rfc3339(incident.started_at_ms)},
+          {"started_at", text::rfc3339(incident.started_at_ms)},
           {"opened_at", time_or_null(incident.opened_at_ms)},
           {"recovering_at", time_or_null(incident.recovering_at_ms)},
           {"resolved_at", time_or_null(incident.resolved_at_ms)},
@@ -98,8 +98,8 @@ BoardJson maintenance_json(const Maintenance& maintenance) {
   return {{"maintenance_id", maintenance.id},
           {"scope", maintenance.scope},
           {"text", maintenance.text},
-          {"starts_at", base::rfc3339(maintenance.starts_at_ms)},
-          {"ends_at", base::rfc3339(maintenance.ends_at_ms)}};
+          {"starts_at", text::rfc3339(maintenance.starts_at_ms)},
+          {"ends_at", text::rfc3339(maintenance.ends_at_ms)}};
 }
 
 BoardJson sweep_json(const Sweep& sweep) {
@@ -123,9 +123,9 @@ BoardJson sweep_json(const Sweep& sweep) {
           {"failed", failed},
           {"unknown", sweep.targets.size() - passed - failed},
           {"estimated_executions", executions},
-          {"started_at", base::rfc3339(sweep.started_at_ms)},
+          {"started_at", text::rfc3339(sweep.started_at_ms)},
           {"completed_at", time_or_null(sweep.completed_at_ms)},
-          {"expires_at", base::rfc3339(sweep.expires_at_ms)},
+          {"expires_at", text::rfc3339(sweep.expires_at_ms)},
           {"targets", std::move(targets)}};
 }
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "base/canonical_json.h"
 #include "status/rules.h"
 #include "status/text_form.h"
+#include "text/canonical_json.h"
 
 namespace turnpike::status {
 namespace {
@@ -37,22 +37,22 @@ void append_numbers(std::string& out, const History::Open& open) {
   const Segment& segment = open.segment;
   const std::int64_t worst = open.worst ? static_cast<std::int64_t>(*open.worst) : -1;
   out += '[';
-  base::append_canonical_integer(out, segment.started_at_ms);
+  text::append_canonical_integer(out, segment.started_at_ms);
   for (const std::uint64_t number :
        {segment.expected, segment.passed, segment.failed, segment.unknown, segment.traffic_rounds,
         segment.good, segment.provider_fault, segment.gateway_fault, segment.first_round,
         segment.last_round}) {
     out += ',';
-    base::append_canonical_integer(out, static_cast<std::int64_t>(number));
+    text::append_canonical_integer(out, static_cast<std::int64_t>(number));
   }
   out += ',';
-  base::append_canonical_integer(out, worst);
+  text::append_canonical_integer(out, worst);
   out += ",[";
   std::size_t used = segment.latencies.size();
   while (used > 0 && segment.latencies[used - 1] == 0) --used;
   for (std::size_t at = 0; at < used; ++at) {
     if (at > 0) out += ',';
-    base::append_canonical_integer(out, segment.latencies[at]);
+    text::append_canonical_integer(out, segment.latencies[at]);
   }
   out += "]]";
 }

@@ -8,11 +8,11 @@
 #include <nlohmann/json.hpp>
 #include <turnpike/helpers/probe.h>
 
-#include "base/ids.h"
-#include "base/json_pointer.h"
-#include "base/json_text.h"
 #include "crypto/digest.h"
 #include "registry/policy.h"
+#include "text/json_pointer.h"
+#include "text/json_text.h"
+#include "text/time_text.h"
 
 namespace turnpike::status {
 namespace {
@@ -61,8 +61,8 @@ std::string difference_of(const Expectation& expect, std::string_view body) {
   std::string difference;
   std::size_t more = 0;
   for (const auto& [text, kind] : expect.kinds) {
-    const auto pointer = base::JsonPointer::parse(text);
-    const auto found = pointer ? base::text_at(body, *pointer) : std::nullopt;
+    const auto pointer = text::JsonPointer::parse(text);
+    const auto found = pointer ? text::text_at(body, *pointer) : std::nullopt;
     const auto is = found ? kind_of(*found) : std::nullopt;
     if (is == kind) continue;
     if (!difference.empty()) {
@@ -85,8 +85,8 @@ std::optional<Look> judge_age(const Expectation& expect, const ReplySeen& reply,
     told_ms = http_date_ms(reply.last_modified);
     if (!told_ms) return failed(Reason::contract, reply.status, "Last-Modified tells no time");
   } else {
-    const auto pointer = base::JsonPointer::parse(expect.fresh_at);
-    const auto text = pointer ? base::text_at(reply.body, *pointer) : std::nullopt;
+    const auto pointer = text::JsonPointer::parse(expect.fresh_at);
+    const auto text = pointer ? text::text_at(reply.body, *pointer) : std::nullopt;
     told_ms = text ? told_time_ms(*text) : std::nullopt;
     if (!told_ms) {
       return failed(Reason::contract, reply.status, expect.fresh_at + " tells no time");
@@ -98,9 +98,9 @@ std::optional<Look> judge_age(const Expectation& expect, const ReplySeen& reply,
 }
 
 Look judge_body(const Expectation& expect, const ReplySeen& reply, std::int64_t now_ms) {
-  static const base::JsonPointer whole = *base::JsonPointer::parse("");
+  static const text::JsonPointer whole = *text::JsonPointer::parse("");
   const bool reads_json = !expect.kinds.empty() || expect.learns_shape || !expect.fresh_at.empty();
-  if (reads_json && base::point(reply.body, whole) == base::Pointed::malformed) {
+  if (reads_json && base::point(reply.body, whole) == text::Pointed::malformed) {
     return failed(Reason::contract, reply.status, "the reply is no JSON");
   }
   if (std::string difference = difference_of(expect, reply.body); !difference.empty()) {
@@ -137,7 +137,7 @@ std::optional<std::int64_t> rfc3339_ms(std::string_view text) {
   if (text.size() <= whole_seconds) return std::nullopt;
   std::string seconds(text.substr(0, whole_seconds));
   if (seconds[10] == 't' || seconds[10] == ' ') seconds[10] = 'T';
-  const auto base_ms = base::parse_rfc3339(seconds + "Z");
+  const auto base_ms = text::parse_rfc3339(seconds + "Z");
   std::string_view rest = text.substr(whole_seconds);
   if (rest.front() == '.') {
     // Fractions of a second do not matter for an age in seconds.
@@ -253,7 +253,7 @@ std::string bounded_difference(std::string text) {
 std::optional<std::int64_t> told_time_ms(std::string_view json) {
   constexpr std::size_t told_bytes_max = 64;
   if (json.size() > told_bytes_max) return std::nullopt;
-  const nlohmann::json value = base::parse_json(json);
+  const nlohmann::json value = text::parse_json(json);
   if (value.is_string()) return rfc3339_ms(value.get_ref<const std::string&>());
   if (!value.is_number()) return std::nullopt;
   constexpr double milliseconds_from = 1e11;
@@ -277,7 +277,7 @@ std::optional<std::int64_t> http_date_ms(std::string_view text) {
   std::string form(text.substr(12, 4));
   form.append(number < 10 ? "-0" : "-").append(std::to_string(number)).append("-");
   form.append(text.substr(5, 2)).append("T").append(text.substr(17, 8)).append("Z");
-  return base::parse_rfc3339(form);
+  return text::parse_rfc3339(form);
 }
 
 }  // namespace turnpike::status

@@ -4,8 +4,8 @@
 #include <array>
 #include <utility>
 
-#include "base/ids.h"
 #include "status/rules.h"
+#include "text/encoding.h"
 
 namespace turnpike::status {
 namespace {
@@ -691,7 +691,7 @@ Result<Sweep, base::Error> Keeper::begin_sweep(std::string_view release,
   Sweep sweep;
   std::array<std::uint8_t, 16> chance;
   parts_.random.fill(chance);
-  sweep.id = "swp_" + base::base62(chance, 22);
+  sweep.id = "swp_" + text::base62(chance, 22);
   sweep.release = release;
   sweep.generation_id = generation_id;
   sweep.payload_hash = payload_hash;

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/json_text.h"
+#include "text/json_text.h"
 
 namespace turnpike::status {
 namespace {
@@ -67,7 +67,7 @@ std::string write_node_content(const NodeContent& content) {
 }
 
 Result<NodeContent, std::string> read_node_content(std::string_view text) {
-  const json object = base::parse_json(text);
+  const json object = text::parse_json(text);
   try {
     NodeContent content;
     for (const json& one : object.at("looks")) content.looks.push_back(look_at(one));

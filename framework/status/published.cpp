@@ -3,8 +3,8 @@
 #include <array>
 #include <cmath>
 
-#include "base/ids.h"
 #include "status/rules.h"
+#include "text/time_text.h"
 
 namespace turnpike::status {
 namespace {
@@ -181,7 +181,7 @@ void compare_incident(Comparison& comparison, const std::string& place, const js
   comparison.same(place + ".state", member(published, "state"), name_of(incident.state));
   comparison.same(place + ".severity", member(published, "severity"), name_of(incident.severity));
   comparison.same(place + ".started_at", member(published, "started_at"),
-                  base::rfc3339(incident.started_at_ms));
+                  text::rfc3339(incident.started_at_ms));
 }
 
 void compare_incidents(Comparison& comparison, const json& published, const Book& book) {
@@ -287,7 +287,7 @@ void compare_history(Comparison& comparison, const json& published,
     all[1] += sums.passed;
     all[2] += sums.failed;
     all[3] += sums.unknown;
-    const auto started_at_ms = base::parse_rfc3339(start);
+    const auto started_at_ms = text::parse_rfc3339(start);
     if (!started_at_ms) return comparison.say(place + " has no time");
     told[*started_at_ms] = true;
     const auto ours = days.find(*started_at_ms);
@@ -304,7 +304,7 @@ void compare_history(Comparison& comparison, const json& published,
     if (started_at_ms < oldest_ms || started_at_ms > now_ms || told.contains(started_at_ms)) {
       continue;
     }
-    comparison.say("the day " + base::rfc3339(started_at_ms) + " is not in health_history");
+    comparison.say("the day " + text::rfc3339(started_at_ms) + " is not in health_history");
   }
 }
 

@@ -2,9 +2,9 @@
 
 #include <array>
 
-#include "base/json_text.h"
 #include "status/rules.h"
 #include "status/text_form.h"
+#include "text/json_text.h"
 
 namespace turnpike::status {
 namespace {
@@ -140,7 +140,7 @@ std::string line_of(const Record& record) {
 }
 
 Result<Record, std::string> read_line(std::string_view line) {
-  const json object = base::parse_json(line);
+  const json object = text::parse_json(line);
   if (!object.is_object()) return std::string("this is no record: it is no JSON object");
   Fields fields(object);
   Record record = record_from(fields);

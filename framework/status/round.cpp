@@ -2,12 +2,11 @@
 
 #include <algorithm>
 
-#include "base/canonical_json.h"
-#include "base/hex.h"
-#include "base/ids.h"
-#include "base/json_text.h"
 #include "crypto/digest.h"
 #include "status/text_form.h"
+#include "text/canonical_json.h"
+#include "text/encoding.h"
+#include "text/json_text.h"
 
 namespace turnpike::status {
 namespace {
@@ -24,7 +23,7 @@ std::string_view bytes_of(const crypto::Sha256& digest) {
 std::string raw_hash(std::string_view hash) {
   std::string raw;
   for (std::size_t at = hash.find(':') + 1; at + 1 < hash.size(); at += 2) {
-    raw += static_cast<char>(base::hex_value(hash[at]) * 16 + base::hex_value(hash[at + 1]));
+    raw += static_cast<char>(text::hex_value(hash[at]) * 16 + text::hex_value(hash[at + 1]));
   }
   return raw;
 }
@@ -44,7 +43,7 @@ std::string round_text(const RoundHead& head, const std::string* signature) {
   object.member("nodes") += '[';
   for (const std::string& node : head.nodes) {
     if (&node != &head.nodes.front()) out += ',';
-    base::append_canonical_string(out, node);
+    text::append_canonical_string(out, node);
   }
   out += ']';
   object.text("prev", head.prev)
@@ -111,18 +110,18 @@ std::string chained_head(std::string_view prev, std::string_view lines) {
   const std::string raw_prev = is_hash(prev) ? raw_hash(prev) : std::string();
   const crypto::Sha256 body = crypto::sha256(lines);
   const crypto::Sha256 head = crypto::sha256({raw_prev, bytes_of(body)});
-  return "sha256:" + base::hex(head);
+  return "sha256:" + text::hex(head);
 }
 
 SignedRound sign(RoundHead head, const crypto::Ed25519Seed& seed) {
   const crypto::Ed25519Signature signature =
       crypto::ed25519_sign(seed, round_text(head, nullptr));
-  return {std::move(head), base::base64url({reinterpret_cast<const char*>(signature.data()),
+  return {std::move(head), text::base64url({reinterpret_cast<const char*>(signature.data()),
                                             signature.size()})};
 }
 
 bool is_signed_by(const SignedRound& round, const crypto::Ed25519PublicKey& key) {
-  const auto raw = base::from_base64url(round.signature);
+  const auto raw = text::from_base64url(round.signature);
   crypto::Ed25519Signature signature;
   if (!raw || raw->size() != signature.size()) return false;
   std::copy(raw->begin(), raw->end(), signature.begin());
@@ -132,7 +131,7 @@ bool is_signed_by(const SignedRound& round, const crypto::Ed25519PublicKey& key)
 std::string text_of(const SignedRound& round) { return round_text(round.head, &round.signature); }
 
 Result<SignedRound, std::string> read_round(std::string_view text) {
-  const json object = base::parse_json(text);
+  const json object = text::parse_json(text);
   Fields fields(object);
   SignedRound round{head_from(fields), fields.text("signature")};
   if (!fields.is_right()) {

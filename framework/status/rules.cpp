@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <bit>
 
-#include "base/canonical_json.h"
 #include "status/incidents.h"
 #include "status/text_form.h"
+#include "text/canonical_json.h"
 
 namespace turnpike::status {
 namespace {
@@ -252,7 +252,7 @@ std::optional<std::uint32_t> latency_percentile_ms(std::span<const std::uint32_t
 
 const std::string& rules_json() {
   static const std::string text =
-      *base::canonical_json({{"id", rules_id},
+      *text::canonical_json({{"id", rules_id},
                              {"incidents", incident_edges()},
                              {"numbers", numbers()},
                              {"sentences", sentences()}});

@@ -7,9 +7,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/canonical_json.h"
-#include "base/json_text.h"
 #include "status/judge.h"
+#include "text/canonical_json.h"
+#include "text/json_text.h"
 
 namespace turnpike::status {
 namespace {
@@ -62,7 +62,7 @@ class Shape::Seen final : public nlohmann::json_sax<json> {
     std::uint32_t last_object = 0;
   };
 
-  explicit Seen(std::string_view body) { is_sound_ = base::read_json(body, *this); }
+  explicit Seen(std::string_view body) { is_sound_ = text::read_json(body, *this); }
 
   [[nodiscard]] bool is_sound() const noexcept { return is_sound_; }
   // Some pointers were dropped, so a missing pointer may have been present.
@@ -297,18 +297,18 @@ std::string Shape::canonical() const {
     if (member.is_optional) entry["optional"] = true;
     members.push_back(std::move(entry));
   }
-  return base::canonical_json({{"basis", basis_}, {"members", std::move(members)}}).value_or("");
+  return text::canonical_json({{"basis", basis_}, {"members", std::move(members)}}).value_or("");
 }
 
 Result<Shape, std::string> Shape::read(std::string_view text) {
-  const json form = base::parse_json(text);
-  const auto basis = form.is_object() ? base::text_member(form, "basis") : std::nullopt;
+  const json form = text::parse_json(text);
+  const auto basis = form.is_object() ? text::text_member(form, "basis") : std::nullopt;
   if (!basis || !form.contains("members") || !form["members"].is_array()) {
     return std::string("A kept shape is no object with `basis` and `members`.");
   }
   Shape shape(*basis);
   for (const json& entry : form["members"]) {
-    const auto pointer = entry.is_object() ? base::text_member(entry, "pointer") : std::nullopt;
+    const auto pointer = entry.is_object() ? text::text_member(entry, "pointer") : std::nullopt;
     const auto is_count = [&](const char* name) {
       return entry.contains(name) && entry[name].is_number_integer() &&
              entry[name].get<std::int64_t>() >= 0;

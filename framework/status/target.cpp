@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 
-#include "base/json_text.h"
 #include "crypto/digest.h"
 #include "status/text_form.h"
+#include "text/json_text.h"
 
 namespace turnpike::status {
 namespace {
@@ -206,7 +206,7 @@ TargetSet targets_of(const registry::Program& program, const Surroundings& surro
 }
 
 Result<TargetSet, std::string> read_target_set(std::string_view text) {
-  const json object = base::parse_json(text);
+  const json object = text::parse_json(text);
   Fields fields(object);
   TargetSet set;
   set.evidence_lost_ms = fields.integer("evidence_lost_ms", 1, interval_ms_max);

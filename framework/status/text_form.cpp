@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "base/canonical_json.h"
-#include "base/ids.h"
 #include "crypto/digest.h"
+#include "text/canonical_json.h"
+#include "text/time_text.h"
 
 namespace turnpike::status {
 
@@ -24,7 +24,7 @@ std::string& ObjectText::member(std::string_view name) {
 }
 
 ObjectText& ObjectText::text(std::string_view name, std::string_view value) {
-  base::append_canonical_string(member(name), value);
+  text::append_canonical_string(member(name), value);
   return *this;
 }
 
@@ -33,7 +33,7 @@ ObjectText& ObjectText::text_unless_empty(std::string_view name, std::string_vie
 }
 
 ObjectText& ObjectText::integer(std::string_view name, std::int64_t value) {
-  base::append_canonical_integer(member(name), value);
+  text::append_canonical_integer(member(name), value);
   return *this;
 }
 
@@ -44,7 +44,7 @@ ObjectText& ObjectText::integer_unless_zero(std::string_view name, std::int64_t 
 ObjectText& ObjectText::time(std::string_view name, std::int64_t unix_ms) {
   std::string& out = member(name);
   out += '"';
-  out += base::rfc3339(unix_ms);
+  out += text::rfc3339(unix_ms);
   out += '"';
   return *this;
 }
@@ -96,7 +96,7 @@ std::int64_t Fields::integer_or_zero(const char* name, std::int64_t minimum,
 }
 
 std::int64_t Fields::time(const char* name) {
-  const auto unix_ms = base::parse_rfc3339(text(name));
+  const auto unix_ms = text::parse_rfc3339(text(name));
   if (unix_ms && *unix_ms >= 0 && *unix_ms <= time_ms_max) return *unix_ms;
   is_right_ = false;
   return 0;

@@ -2,10 +2,10 @@
 
 #include <charconv>
 
-#include "base/json_text.h"
 #include "status/published.h"
 #include "status/rules.h"
 #include "status/text_form.h"
+#include "text/json_text.h"
 
 namespace turnpike::status {
 namespace {
@@ -69,7 +69,7 @@ std::string Verifier::at_line() const { return "line " + number(line_); }
 std::string Verifier::of_round() const { return "round " + number(open_->round); }
 
 bool Verifier::expect(std::string_view published) {
-  nlohmann::json document = base::parse_json(published);
+  nlohmann::json document = text::parse_json(published);
   const auto round = published_after(document);
   if (!round) return false;
   published_round_ = *round;

@@ -9,8 +9,8 @@
 #include <cstring>
 #include <filesystem>
 
-#include "base/ids.h"
 #include "storage/engine/connection.h"
+#include "text/encoding.h"
 
 namespace turnpike::storage {
 namespace {
@@ -42,7 +42,7 @@ DataDir::DataDir(const std::string& directory, Random& random) {
   if (!node_name_.empty()) return;
   std::array<std::uint8_t, 16> bytes{};
   random.fill(bytes);
-  node_name_ = "node_" + base::base62(bytes, 22);
+  node_name_ = "node_" + text::base62(bytes, 22);
   const auto size = static_cast<ssize_t>(node_name_.size());
   if (::pwrite(lock_, node_name_.data(), node_name_.size(), 0) != size || ::fsync(lock_) != 0) {
     ::close(lock_);

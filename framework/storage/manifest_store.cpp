@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/json_text.h"
 #include "storage/stores.h"
+#include "text/json_text.h"
 
 namespace turnpike::storage {
 namespace {
@@ -178,7 +178,7 @@ class SqlManifestStore final : public registry::ManifestStore {
         return rows.empty() ? std::string("[]") : rows.text(0, 0);
       });
       Answer files;
-      const auto list = base::parse_json(text);
+      const auto list = text::parse_json(text);
       if (!list.is_array()) return files;
       for (const auto& file : list) {
         if (!file.is_array() || file.size() != 2 || !file[0].is_string() || !file[1].is_string()) {

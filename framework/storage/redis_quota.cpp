@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/ids.h"
 #include "base/thread_name.h"
 #include "runtime/wait.h"
+#include "text/encoding.h"
 
 namespace turnpike::storage {
 namespace {
@@ -402,7 +402,7 @@ Result<std::unique_ptr<RedisQuota>, std::string> make_redis_quota(const RedisSet
   std::array<std::uint8_t, 16> bytes{};
   random.fill(bytes);
   return std::unique_ptr<RedisQuota>(std::make_unique<PipelinedQuota>(
-      *std::move(server), settings, base::base62(bytes, 22) + ":", log));
+      *std::move(server), settings, text::base62(bytes, 22) + ":", log));
 }
 
 }  // namespace turnpike::storage

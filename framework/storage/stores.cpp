@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "base/ids.h"
+#include "text/encoding.h"
 
 namespace turnpike::storage {
 namespace {
@@ -39,7 +39,7 @@ std::int64_t Context::now_ms(Connection& connection) const {
 std::string Context::new_id(std::string_view prefix) const {
   std::array<std::uint8_t, 16> bytes{};
   random.fill(bytes);
-  return std::string(prefix) + base::base62(bytes, 22);
+  return std::string(prefix) + text::base62(bytes, 22);
 }
 
 void Context::report(std::string_view what, const StoreError& error) const {

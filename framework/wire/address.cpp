@@ -7,7 +7,7 @@
 #include <charconv>
 #include <cstring>
 
-#include "base/http_field.h"
+#include "text/http_field.h"
 #include "wire/grammar.h"
 #include "wire/target.h"
 
@@ -141,7 +141,7 @@ std::optional<UpstreamUrl> parse_upstream_url(std::string_view url) noexcept {
   } else {
     return std::nullopt;
   }
-  if (!base::is_visible_ascii(url) || url.find('#') != url.npos) return std::nullopt;
+  if (!text::is_visible_ascii(url) || url.find('#') != url.npos) return std::nullopt;
   const std::size_t end = std::min(url.find_first_of("/?"), url.size());
   parsed.authority = url.substr(0, end);
   parsed.target = end == url.size() ? std::string_view("/") : url.substr(end);

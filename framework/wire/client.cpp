@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/crash_points.h"
-#include "base/http_field.h"
 #include "runtime/runtime.h"
+#include "text/http_field.h"
 #include "wire/buffer_sizes.h"
 #include "wire/grammar.h"
 #include "wire/head_writer.h"
@@ -345,7 +345,7 @@ Done OutboundCall::write_head(const HttpRequest& request, std::string_view targe
   bool has_agent = false;
   for (const HeaderField& field : request.headers) {
     if (is_own_request_field(field.name)) continue;
-    if (!base::is_field_name(field.name) || !base::is_field_value(field.value)) {
+    if (!text::is_field_name(field.name) || !text::is_field_value(field.value)) {
       return failure(FailureKind::unavailable, "a header for the upstream is malformed");
     }
     has_agent = has_agent || same_text(field.name, "user-agent");

@@ -2,7 +2,7 @@
 
 #include <turnpike/message.h>
 
-#include "base/http_field.h"
+#include "text/http_field.h"
 
 namespace turnpike::wire {
 
@@ -15,7 +15,7 @@ Coding judge_transfer_coding(std::string_view value) noexcept {
   bool is_unknown = false;
   for (;;) {
     const std::size_t comma = value.find(',');
-    const std::string_view coding = base::trimmed(value.substr(0, comma));
+    const std::string_view coding = text::trimmed(value.substr(0, comma));
     if (same_text(coding, "chunked")) {
       ++chunked;
     } else if (!coding.empty()) {

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <ctime>
 
-#include "base/http_field.h"
+#include "text/http_field.h"
 #include "wire/grammar.h"
 #include "wire/head_writer.h"
 
@@ -127,7 +127,7 @@ bool append_reply_head(std::string& out, int status, Headers headers, const Repl
   if (status < 200 || status > 999) return false;
   std::size_t bytes_max = fixed_reply_bytes_max + date.size();
   for (const HeaderField& field : headers) {
-    if (!base::is_field_name(field.name) || !base::is_field_value(field.value)) return false;
+    if (!text::is_field_name(field.name) || !text::is_field_value(field.value)) return false;
     bytes_max += field.name.size() + field.value.size() + 4;
   }
   HeadWriter head(out, bytes_max);

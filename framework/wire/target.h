@@ -21,7 +21,7 @@ struct Target {
 };
 
 // nullopt when the text has none of the four forms. Characters of path and query are not checked
-// (base/uri.h does that).
+// (text/uri.h does that).
 std::optional<Target> split_target(std::string_view text) noexcept;
 
 // host [ ":" port ] as allowed in a Host field or an authority; no user information.

@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "base/ids.h"
 #include "crypto/digest.h"
+#include "text/encoding.h"
 
 namespace turnpike::catalog {
 namespace {
@@ -22,8 +22,8 @@ const std::string after = "route-00112233445566778899aabbccddeeff";
 std::string signed_cursor(const json& content) {
   const std::string payload = content.dump();
   const crypto::Sha256 mac = crypto::hmac_sha256(key, "turnpike capability cursor\n" + payload);
-  return base::base64url(payload) + "." +
-         base::base64url({reinterpret_cast<const char*>(mac.data()), mac.size()});
+  return text::base64url(payload) + "." +
+         text::base64url({reinterpret_cast<const char*>(mac.data()), mac.size()});
 }
 
 class CursorTest : public testing::Test {
@@ -47,7 +47,7 @@ TEST_F(CursorTest, LeadsBackToWhereThePageEnded) {
 }
 
 TEST_F(CursorTest, IsCanonicalJsonOfVersionFive) {
-  const auto payload = base::from_base64url(cursor.substr(0, cursor.find('.')));
+  const auto payload = text::from_base64url(cursor.substr(0, cursor.find('.')));
   ASSERT_TRUE(payload);
   EXPECT_EQ(*payload, R"({"after":")" + after + R"(","filter":")" + filter +
                           R"(","generation":"gen_1","projection":"public.v5","v":5})");

@@ -7,11 +7,11 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "base/canonical_json.h"
 #include "catalog/program_fixture.h"
 #include "crypto/digest.h"
 #include "support/paths.h"
 #include "support/x402_lane.h"
+#include "text/canonical_json.h"
 
 namespace turnpike::catalog::tests {
 namespace {
@@ -483,7 +483,7 @@ TEST_F(ViewTest, TheInventoryListsEveryOperationWithItsClosure) {
                         {"upstream", {{"id", "alpha-main"}, {"revision", 5}}},
                         {"route", {{"id", id}, {"revision", 3}}}};
   EXPECT_EQ(entry["closure"]["hash"],
-            "sha256:" + crypto::sha256_hex(*base::canonical_json(closure)))
+            "sha256:" + crypto::sha256_hex(*text::canonical_json(closure)))
       << "any reader can recompute it";
   EXPECT_EQ(entry["request_bounds"], (json{{"max_query_bytes", 16384},
                                            {"max_forwarded_query_bytes", 65536},
@@ -495,14 +495,14 @@ TEST_F(ViewTest, TheEntrySetHashCanBeRecomputed) {
   const auto program = compiled(varied_yaml);
   const json second = read(make_view(program)->inventory(now_ms));
   EXPECT_EQ(second["entry_set_hash"],
-            "sha256:" + crypto::sha256_hex(*base::canonical_json(second["entries"])));
+            "sha256:" + crypto::sha256_hex(*text::canonical_json(second["entries"])));
 
   const auto paid = make_view(program, {.free_lane = false, .per_call = true});
   const json third = read(paid->inventory(now_ms));
   EXPECT_EQ(third["schema_version"], "service.operation-pricing-inventory.v3");
   EXPECT_EQ(third["x402_contract_version"], "service.x402.v2");
   const json hashed = {{"x402_contract_version", "service.x402.v2"}, {"entries", third["entries"]}};
-  EXPECT_EQ(third["entry_set_hash"], "sha256:" + crypto::sha256_hex(*base::canonical_json(hashed)));
+  EXPECT_EQ(third["entry_set_hash"], "sha256:" + crypto::sha256_hex(*text::canonical_json(hashed)));
   EXPECT_NE(third["entry_set_hash"], second["entry_set_hash"]);
 }
 

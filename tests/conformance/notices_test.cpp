@@ -8,7 +8,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/ids.h"
 #include "commerce/purchase.h"
 #include "conformance/engines.h"
 #include "identity/audit.h"
@@ -16,6 +15,7 @@
 #include "ledger/caps.h"
 #include "ledger/statements.h"
 #include "notices/store.h"
+#include "text/time_text.h"
 
 namespace turnpike::notices {
 namespace {
@@ -532,7 +532,7 @@ TEST_P(Notices, AReachedCapIsToldOnceForItsWindow) {
   EXPECT_EQ(data["span"], "day");
   EXPECT_EQ(data["cap"], "10");
   EXPECT_EQ(data["spent"], "9");
-  EXPECT_EQ(data["resetsAt"], base::rfc3339(day.ends_at_ms));
+  EXPECT_EQ(data["resetsAt"], text::rfc3339(day.ends_at_ms));
 
   store_->clock.move_ms(day.ends_at_ms - store_->clock.now_ms());
   EXPECT_EQ(done(store().tell_reached_caps()), 0u);

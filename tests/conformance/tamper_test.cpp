@@ -3,11 +3,11 @@
 // kind of column.
 #include <thread>
 
-#include "base/ids.h"
 #include "conformance/engines.h"
 #include "identity/accounts.h"
 #include "ledger/chain.h"
 #include "storage/engine/database.h"
+#include "text/encoding.h"
 
 namespace turnpike::ledger {
 namespace {
@@ -423,7 +423,7 @@ TEST_P(Tampering, AChainWrittenAnewIsFoundByACheckpoint) {
   forged.credits_charged = 2;
   forged.lease_id = 3;
   std::string buffer;
-  const std::string hash = base::hex(fact_hash(before, forged, {}, buffer));
+  const std::string hash = text::hex(fact_hash(before, forged, {}, buffer));
   tamper("UPDATE fact SET method = 'PUT', hash = '" + hash + "' WHERE seq = 5");
   EXPECT_EQ(problems(),
             Problems{"batch 3 of stream 64 does not end with the hash of " + fact(5, "m5")});

@@ -7,9 +7,9 @@
 
 #include <string>
 
-#include "base/ids.h"
 #include "crypto/digest.h"
 #include "support/jws_signer.h"
+#include "text/encoding.h"
 
 namespace turnpike::crypto {
 namespace {
@@ -67,14 +67,14 @@ TEST(Jwks, RefusesEveryChangeOfAToken) {
 }
 
 TEST(Jwks, TriesNoAlgorithmThatIsNotAllowed) {
-  const std::string none = base::base64url(R"({"alg":"none"})") + ".e30.";
+  const std::string none = text::base64url(R"({"alg":"none"})") + ".e30.";
   EXPECT_EQ(fault_in(both(), none), JwsFault::algorithm);
   // An HMAC under the public key, in the forms that libraries have accepted.
-  const std::string signed_part = base::base64url(R"({"alg":"HS256","kid":"rsa"})") + ".e30";
+  const std::string signed_part = text::base64url(R"({"alg":"HS256","kid":"rsa"})") + ".e30";
   for (const std::string& secret : {rsa().jwk(), rsa().key_set()}) {
     const Sha256 mac = hmac_sha256(secret, signed_part);
     const std::string text(mac.begin(), mac.end());
-    EXPECT_EQ(fault_in(both(), signed_part + "." + base::base64url(text)), JwsFault::algorithm);
+    EXPECT_EQ(fault_in(both(), signed_part + "." + text::base64url(text)), JwsFault::algorithm);
   }
   const JwsAlgorithm points[] = {JwsAlgorithm::es256};
   EXPECT_EQ(fault_in(both(), rsa().sign("{}"), points), JwsFault::algorithm);
@@ -114,7 +114,7 @@ TEST(Jwks, RefusesHeadersThatItDoesNotUnderstand) {
 }
 
 TEST(Jwks, LeavesOutKeysThatAreOfNoUse) {
-  const std::string x = base::base64url(std::string(32, '\1'));
+  const std::string x = text::base64url(std::string(32, '\1'));
   const std::string useless[] = {
       R"({"kty":"oct","k":"AAAA"})",
       R"({"kty":"OKP","crv":"Ed25519","x":")" + x + R"("})",

@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "base/ids.h"
 #include "base/sources.h"
+#include "text/encoding.h"
 
 namespace turnpike::crypto {
 namespace {
@@ -39,14 +39,14 @@ TEST(SealedTextTest, IsWhatItsStandardsSay) {
 
 TEST(SealedTextTest, NoChangedBitIsRead) {
   base::SystemRandom random;
-  const std::string bytes = *base::from_base64url(seal("a token", "secret", "use", random));
+  const std::string bytes = *text::from_base64url(seal("a token", "secret", "use", random));
   for (std::size_t bit = 0; bit < bytes.size() * 8; ++bit) {
     std::string changed = bytes;
     changed[bit / 8] = static_cast<char>(changed[bit / 8] ^ (1 << bit % 8));
-    ASSERT_EQ(unseal(base::base64url(changed), "secret", "use"), std::nullopt) << bit;
+    ASSERT_EQ(unseal(text::base64url(changed), "secret", "use"), std::nullopt) << bit;
   }
   for (std::size_t size = 0; size < bytes.size(); ++size) {
-    ASSERT_EQ(unseal(base::base64url(bytes.substr(0, size)), "secret", "use"), std::nullopt);
+    ASSERT_EQ(unseal(text::base64url(bytes.substr(0, size)), "secret", "use"), std::nullopt);
   }
   EXPECT_EQ(unseal("no base64url!", "secret", "use"), std::nullopt);
 }

@@ -177,7 +177,7 @@ TEST_F(OperatorHostTest, AReceiptTellsWhatWasRestoredAndByWhom) {
   EXPECT_EQ(receipt.at("kind"), "refund");
   EXPECT_EQ(receipt.at("creditsRestored"), "3");
   EXPECT_TRUE(receipt.at("allocationId").get<std::string>().starts_with("alc_"));
-  EXPECT_EQ(receipt.at("recordedAt"), base::rfc3339(store_.clock.now_ms()));
+  EXPECT_EQ(receipt.at("recordedAt"), text::rfc3339(store_.clock.now_ms()));
   EXPECT_EQ(receipt.at("operatorId"), operator_id_);
   EXPECT_EQ(node_->ledger().balance(account_)->credits, 98);
 }

@@ -9,7 +9,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/json_text.h"
 #include "hosts/account/account_routes.h"
 #include "hosts/account/auto_top_up_routes.h"
 #include "hosts/account/grant_routes.h"
@@ -19,6 +18,7 @@
 #include "hosts/api/api_routes.h"
 #include "hosts/api/status_routes.h"
 #include "hosts/host_fixture.h"
+#include "text/json_text.h"
 
 namespace turnpike::hosts {
 namespace {
@@ -92,7 +92,7 @@ TEST_F(ApiTableTest, EveryPathLeadsToItsOwnRow) {
 }
 
 TEST_F(ApiTableTest, ItsOpenApiDocumentHasTheRowsAndNothingElse) {
-  const json document = base::parse_json(api::api_openapi_frame());
+  const json document = text::parse_json(api::api_openapi_frame());
   std::set<std::string> described;
   for (const RouteFacts* const facts : described_) {
     if (facts->described.operation_id.empty()) continue;

@@ -352,7 +352,7 @@ TEST_F(StatusRoutesTest, AnIncidentIsShownWithAllThatIsOnRecord) {
   EXPECT_EQ(one["impact"], (json{{"calls_refused", 54}, {"credits_charged_for_failures", 0}}));
   EXPECT_EQ(one["events"][0]["event"], "first_failure");
   EXPECT_TRUE(one["events"][0]["from"].is_null());
-  EXPECT_EQ(one["notes"], (json::array({{{"at", base::rfc3339(1'795'564'900'000)},
+  EXPECT_EQ(one["notes"], (json::array({{{"at", text::rfc3339(1'795'564'900'000)},
                                          {"text", "We ask them."}}})));
 }
 

@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "base/ids.h"
+#include "text/encoding.h"
 
 namespace turnpike::ledger {
 namespace {
@@ -88,8 +88,8 @@ TEST(FactHash, IsWhatItsDefinitionSays) {
 
 // If this fails, the hashes of all existing books fail, too. A new form needs a new name.
 TEST(FactHash, NeverChangesForTheSameFact) {
-  EXPECT_EQ(base::hex(hash(example())), base::hex(twin({}, example(), {})));
-  EXPECT_EQ(base::hex(hash(example())),
+  EXPECT_EQ(text::hex(hash(example())), text::hex(twin({}, example(), {})));
+  EXPECT_EQ(text::hex(hash(example())),
             "295b2b9fa6bcf8a6fc09510d02c6a0f063204e39c52cea96fbbf72c6dd5501eb");
 }
 

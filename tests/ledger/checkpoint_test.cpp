@@ -5,8 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/canonical_json.h"
-#include "base/ids.h"
+#include "text/canonical_json.h"
+#include "text/encoding.h"
 
 namespace turnpike::ledger {
 namespace {
@@ -49,10 +49,10 @@ TEST(Checkpoint, IsSignedOverWhatItSays) {
 TEST(Checkpoint, WhatIsSignedMustStillHaveItsForm) {
   auto object = nlohmann::json::parse(write_checkpoint(example_checkpoint(), seed))["checkpoint"];
   const auto signed_again = [&](const nlohmann::json& changed) {
-    const auto signature = crypto::ed25519_sign(seed, *base::canonical_json(changed));
+    const auto signature = crypto::ed25519_sign(seed, *text::canonical_json(changed));
     const std::string bytes(signature.begin(), signature.end());
     return read(
-        nlohmann::json{{"checkpoint", changed}, {"signature", base::base64url(bytes)}}.dump());
+        nlohmann::json{{"checkpoint", changed}, {"signature", text::base64url(bytes)}}.dump());
   };
   ASSERT_TRUE(signed_again(object).ok());
   const auto without = [&](const char* key, const nlohmann::json& value) {

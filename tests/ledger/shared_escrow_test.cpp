@@ -256,13 +256,13 @@ TEST_P(SharedEscrow, CapRefusalTellsWhenTheWindowEnds) {
   const base::Error today = ledger_->hold({account, key}, 1, soon()).error();
   const std::int64_t midnight = utc_day(store_->clock.now_ms()).ends_at_ms;
   EXPECT_EQ(today.retry_after_seconds, (midnight - store_->clock.now_ms()) / 1'000);
-  EXPECT_NE(today.message.find(base::rfc3339(midnight)), std::string::npos) << today.message;
+  EXPECT_NE(today.message.find(text::rfc3339(midnight)), std::string::npos) << today.message;
   store_->clock.move_ms(midnight - store_->clock.now_ms());
   EXPECT_TRUE(eventually([&] { return ledger_->hold({account, key}, 1, soon()).ok(); }));
   EXPECT_EQ(spend(*ledger_, {account, key}, 1, ErrorCode::billing_key_cap_reached), 3);
   const base::Error month = ledger_->hold({account, key}, 1, soon()).error();
   const std::int64_t next_month = utc_month(store_->clock.now_ms()).ends_at_ms;
-  EXPECT_NE(month.message.find(base::rfc3339(next_month)), std::string::npos) << month.message;
+  EXPECT_NE(month.message.find(text::rfc3339(next_month)), std::string::npos) << month.message;
   EXPECT_EQ(sums(account).charged, 8);
 }
 

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "base/ids.h"
 #include "support/stores.h"
+#include "text/encoding.h"
 
 namespace turnpike::notices {
 namespace {
@@ -54,7 +54,7 @@ TEST(Secrets, AreRandomAndLongEnough) {
   EXPECT_NE(one, other);
   EXPECT_GE(one.size(), 24u);
   EXPECT_LE(one.size(), 64u);
-  EXPECT_EQ(base::from_base64(secret_text(one).substr(secret_prefix.size())), one);
+  EXPECT_EQ(text::from_base64(secret_text(one).substr(secret_prefix.size())), one);
 }
 
 }  // namespace

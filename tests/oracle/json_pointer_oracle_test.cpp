@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "base/json_pointer.h"
+#include "text/json_pointer.h"
 
 namespace turnpike::base {
 namespace {

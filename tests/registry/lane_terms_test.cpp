@@ -6,9 +6,9 @@
 
 #include <gtest/gtest.h>
 
-#include "base/canonical_json.h"
 #include "registry/compile.h"
 #include "registry/diff.h"
+#include "text/canonical_json.h"
 
 namespace turnpike::registry {
 namespace {
@@ -109,7 +109,7 @@ TEST(LaneTermsTest, AreInTheCanonicalFormInTheirPlaces) {
     const auto program = compiled(FareLane(name), yaml);
     ASSERT_TRUE(program.ok()) << problems_of(program).front();
     const auto json = nlohmann::json::parse((*program)->canonical_json());
-    EXPECT_EQ(base::canonical_json(json), (*program)->canonical_json()) << name;
+    EXPECT_EQ(text::canonical_json(json), (*program)->canonical_json()) << name;
     EXPECT_EQ(json[name], "a1");
     EXPECT_EQ(json["prices"][0][name + "_terms"], "5");
     EXPECT_EQ(json["prices"][0][name + "_enabled"], true);

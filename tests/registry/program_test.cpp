@@ -8,7 +8,6 @@
 
 #include <gtest/gtest.h>
 
-#include "base/canonical_json.h"
 #include "crypto/digest.h"
 #include "registry/diff.h"
 #include "registry/policy.h"
@@ -16,6 +15,7 @@
 #include "registry/settings_tree.h"
 #include "support/allocations.h"
 #include "support/paths.h"
+#include "text/canonical_json.h"
 
 namespace turnpike::registry {
 namespace {
@@ -92,7 +92,7 @@ TEST(Program, IsWrittenInItsCanonicalForm) {
   for (const std::string& text : {rich, rich + rich_tools, preamble, std::string()}) {
     const auto program = program_of(text);
     const auto json = nlohmann::json::parse(program->canonical_json());
-    EXPECT_EQ(base::canonical_json(json), program->canonical_json());
+    EXPECT_EQ(text::canonical_json(json), program->canonical_json());
     EXPECT_EQ(program->payload_hash(), "sha256:" + crypto::sha256_hex(program->canonical_json()));
     EXPECT_EQ(nlohmann::json::parse(dump(*program)), json);
   }
@@ -121,7 +121,7 @@ TEST(Program, KeepsItsHashFromReleaseToRelease) {
     ASSERT_NE(known, hashes.end()) << entry.path();
     EXPECT_EQ((*program)->payload_hash(), "sha256:" + known->second) << entry.path();
     const auto json = nlohmann::json::parse((*program)->canonical_json());
-    EXPECT_EQ(base::canonical_json(json), (*program)->canonical_json()) << entry.path();
+    EXPECT_EQ(text::canonical_json(json), (*program)->canonical_json()) << entry.path();
     ++seen;
   }
   EXPECT_EQ(seen, hashes.size());

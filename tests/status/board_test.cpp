@@ -303,7 +303,7 @@ TEST(BoardTest, ItHoldsUntilTheEarliestLookThatCountsIsThreeIntervalsOld) {
     earliest_ms = std::min(earliest_ms, figures->last->at_ms + 3 * target.interval_ms);
   }
   EXPECT_EQ(board->gateway().valid_until_ms, earliest_ms);
-  EXPECT_EQ(json::parse(board->gateway().current)["valid_until"], base::rfc3339(earliest_ms));
+  EXPECT_EQ(json::parse(board->gateway().current)["valid_until"], text::rfc3339(earliest_ms));
   EXPECT_LE(board->gateway().valid_until_ms, board->provider("quiet")->valid_until_ms);
 }
 

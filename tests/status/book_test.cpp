@@ -3,8 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/canonical_json.h"
 #include "status/stream.h"
+#include "text/canonical_json.h"
 
 namespace turnpike::status {
 namespace {
@@ -107,7 +107,7 @@ TEST(StatusBook, ReadingItsTextAndGoingOnIsGoingOn) {
   stream.failing = {"operation:a1:GET", "upstream:b"};
   stream.rounds(7);
   const std::string text = stream.book.canonical();
-  EXPECT_EQ(base::canonical_json(nlohmann::json::parse(text)), text);
+  EXPECT_EQ(text::canonical_json(nlohmann::json::parse(text)), text);
   auto read = Book::read(text);
   ASSERT_TRUE(read.ok()) << read.error();
   EXPECT_EQ(read->canonical(), text);

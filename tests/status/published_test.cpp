@@ -7,10 +7,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/ids.h"
 #include "status/published.h"
 #include "status/stream.h"
 #include "status/verify.h"
+#include "text/time_text.h"
 
 namespace turnpike::status {
 namespace {
@@ -42,7 +42,7 @@ json history_of(const Stream& stream) {
   for (const auto& [key, day] : stream.segments) {
     if (day.scope != "gateway" || day.length_ms != day_ms) continue;
     json shown = sums_of(day.passed, day.failed, day.unknown);
-    shown["started_at"] = base::rfc3339(day.started_at_ms);
+    shown["started_at"] = text::rfc3339(day.started_at_ms);
     shown["status"] = name_of(day.status);
     shown["traffic_good_percentage"] = percent(day.good, day.traffic_rounds * traffic_parts);
     shown["rounds"] = {day.first_round, day.last_round};
@@ -91,7 +91,7 @@ json document_of(const Stream& stream) {
                          {"source", "automatic"},
                          {"state", name_of(incident.state)},
                          {"severity", name_of(incident.severity)},
-                         {"started_at", base::rfc3339(incident.started_at_ms)}});
+                         {"started_at", text::rfc3339(incident.started_at_ms)}});
   }
   json sentinels = json::array();
   for (const char* const check : {"healthz", "mcp_ping"}) {

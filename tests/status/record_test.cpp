@@ -2,9 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/canonical_json.h"
 #include "status/stream.h"
 #include "status/text_form.h"
+#include "text/canonical_json.h"
 
 namespace turnpike::status {
 namespace {
@@ -46,7 +46,7 @@ TEST(StatusRecords, AreCanonicalAndReadBack) {
   thin.traffic = Traffic();
   for (const Record& record : {full(), traffic, counted, thin}) {
     const std::string line = line_of(record);
-    EXPECT_EQ(base::canonical_json(nlohmann::json::parse(line)), line);
+    EXPECT_EQ(text::canonical_json(nlohmann::json::parse(line)), line);
     const auto read = read_line(line);
     ASSERT_TRUE(read.ok()) << read.error() << line;
     EXPECT_EQ(*read, record);
@@ -112,7 +112,7 @@ TEST(StatusRounds, AreSignedReadBackAndChained) {
   EXPECT_EQ(second.head.prev, first.head.head);
   EXPECT_EQ(chained_head(first.head.head, *stream.stored[1].lines), second.head.head);
   const std::string text = text_of(second);
-  EXPECT_EQ(base::canonical_json(nlohmann::json::parse(text)), text);
+  EXPECT_EQ(text::canonical_json(nlohmann::json::parse(text)), text);
   const auto read = read_round(text);
   ASSERT_TRUE(read.ok()) << read.error();
   EXPECT_EQ(*read, second);

@@ -7,8 +7,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/canonical_json.h"
 #include "status/rules.h"
+#include "text/canonical_json.h"
 
 namespace turnpike::status {
 namespace {
@@ -158,7 +158,7 @@ TEST(StatusRules, AWindowBeginsAnewWithItsPassesInARow) {
 
 TEST(StatusRules, TheDocumentIsCanonicalAndSaysWhatCannotBeRecomputed) {
   const auto document = nlohmann::json::parse(rules_json());
-  EXPECT_EQ(base::canonical_json(document), rules_json());
+  EXPECT_EQ(text::canonical_json(document), rules_json());
   EXPECT_EQ(document["id"], "status-rules.1");
   EXPECT_EQ(document["numbers"]["window_looks"], 60);
   EXPECT_EQ(document["incidents"].size(), 12u);

@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/json_text.h"
+#include "text/json_text.h"
 
 namespace turnpike::status {
 namespace {
@@ -176,7 +176,7 @@ TEST_F(ShapeTest, IsKeptAsItIs) {
   EXPECT_EQ(read->canonical(), shape_.canonical());
   EXPECT_FALSE(read->take_changed());
   EXPECT_EQ(read->look(R"({"id":1,"tags":["x"]})", now_ms_), "/id was string, is number");
-  EXPECT_FALSE(base::parse_json(shape_.canonical()).is_discarded());
+  EXPECT_FALSE(text::parse_json(shape_.canonical()).is_discarded());
 }
 
 TEST_F(ShapeTest, WhatIsNoKeptShapeIsRefused) {

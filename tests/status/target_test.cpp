@@ -2,9 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/canonical_json.h"
 #include "registry/compile.h"
 #include "status/stream.h"
+#include "text/canonical_json.h"
 
 namespace turnpike::status {
 namespace {
@@ -110,7 +110,7 @@ TEST_F(StatusTargets, TheirTextIsReadAsItIsWrittenAndNotOtherwise) {
   monitor(*program_, 0, MonitoringClass::continuous);
   const TargetSet set = targets();
   const std::string text = set.canonical();
-  EXPECT_EQ(base::canonical_json(nlohmann::json::parse(text)), text);
+  EXPECT_EQ(text::canonical_json(nlohmann::json::parse(text)), text);
   const auto read = read_target_set(text);
   ASSERT_TRUE(read.ok()) << read.error();
   EXPECT_EQ(*read, set);

@@ -8,7 +8,7 @@
 
 #include <stdexcept>
 
-#include "base/ids.h"
+#include "text/encoding.h"
 
 namespace turnpike::support {
 namespace {
@@ -24,7 +24,7 @@ std::string number(const EVP_PKEY* key, const char* name, std::size_t width = 0)
   const std::size_t bytes = width == 0 ? static_cast<std::size_t>(BN_num_bytes(value)) : width;
   std::string text(bytes, '\0');
   BN_bn2binpad(value, reinterpret_cast<unsigned char*>(text.data()), static_cast<int>(bytes));
-  return base::base64url(text);
+  return text::base64url(text);
 }
 
 // r and s, concatenated (RFC 7518 section 3.4).
@@ -69,7 +69,7 @@ std::string JwsSigner::sign(std::string_view payload) const {
 }
 
 std::string JwsSigner::sign(std::string_view header_json, std::string_view payload) const {
-  std::string token = base::base64url(header_json) + '.' + base::base64url(payload);
+  std::string token = text::base64url(header_json) + '.' + text::base64url(payload);
   const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context(EVP_MD_CTX_new(),
                                                                         &EVP_MD_CTX_free);
   EVP_PKEY_CTX* options = nullptr;  // owned by the context
@@ -86,7 +86,7 @@ std::string JwsSigner::sign(std::string_view header_json, std::string_view paylo
                  token.size());
   signature.resize(size);
   const bool is_pair = algorithm_ == crypto::JwsAlgorithm::es256;
-  return token + '.' + base::base64url(is_pair ? as_pair(signature) : signature);
+  return token + '.' + text::base64url(is_pair ? as_pair(signature) : signature);
 }
 
 }  // namespace turnpike::support

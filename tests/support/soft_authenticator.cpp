@@ -8,8 +8,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/ids.h"
 #include "crypto/digest.h"
+#include "text/encoding.h"
 
 namespace turnpike::support {
 namespace {
@@ -76,7 +76,7 @@ std::string number_bytes(std::uint32_t number, int bytes) {
 
 std::string client_data(const Claims& claims, const std::string& type) {
   return R"({"type":")" + claims.type.value_or(type) + R"(","challenge":")" +
-         base::base64url(claims.challenge) + R"(","origin":")" + claims.origin + "\"" +
+         text::base64url(claims.challenge) + R"(","origin":")" + claims.origin + "\"" +
          claims.more_client_data + "}";
 }
 
@@ -160,33 +160,33 @@ std::string attestation_object(std::string_view authenticator_data) {
 }
 
 std::string json_of(const identity::PasskeyRegistration& registration) {
-  const std::string id = base::base64url(registration.credential_id);
+  const std::string id = text::base64url(registration.credential_id);
   return json{{"id", id},
               {"rawId", id},
               {"type", "public-key"},
               {"authenticatorAttachment", "platform"},
               {"clientExtensionResults", json::object()},
               {"response",
-               {{"clientDataJSON", base::base64url(registration.client_data)},
-                {"authenticatorData", base::base64url(registration.authenticator_data)},
+               {{"clientDataJSON", text::base64url(registration.client_data)},
+                {"authenticatorData", text::base64url(registration.authenticator_data)},
                 {"transports", registration.transports},
                 {"attestationObject",
-                 base::base64url(attestation_object(registration.authenticator_data))}}}}
+                 text::base64url(attestation_object(registration.authenticator_data))}}}}
       .dump();
 }
 
 std::string json_of(const identity::PasskeyAssertion& assertion) {
-  const std::string id = base::base64url(assertion.credential_id);
+  const std::string id = text::base64url(assertion.credential_id);
   return json{{"id", id},
               {"rawId", id},
               {"type", "public-key"},
               {"authenticatorAttachment", "platform"},
               {"clientExtensionResults", json::object()},
               {"response",
-               {{"clientDataJSON", base::base64url(assertion.client_data)},
-                {"authenticatorData", base::base64url(assertion.authenticator_data)},
-                {"signature", base::base64url(assertion.signature)},
-                {"userHandle", base::base64url(assertion.user_handle)}}}}
+               {{"clientDataJSON", text::base64url(assertion.client_data)},
+                {"authenticatorData", text::base64url(assertion.authenticator_data)},
+                {"signature", text::base64url(assertion.signature)},
+                {"userHandle", text::base64url(assertion.user_handle)}}}}
       .dump();
 }
 

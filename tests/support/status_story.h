@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "base/ids.h"
 #include "registry/generation.h"
 #include "status/board.h"
 #include "status/rules.h"
+#include "text/encoding.h"
 
 namespace turnpike::support {
 
@@ -42,7 +42,7 @@ class StatusStory {
       offered.push_back(is_ready && operation.price.has_value());
     }
     keys.push_back({status::key_id(key_),
-                    base::base64url({reinterpret_cast<const char*>(key_.data()), key_.size()}), 1});
+                    text::base64url({reinterpret_cast<const char*>(key_.data()), key_.size()}), 1});
   }
 
   // Closes the next round. All looks pass unless `edit` changes them.

@@ -4,9 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/ids.h"
 #include "identity/webauthn.h"
 #include "support/soft_authenticator.h"
+#include "text/encoding.h"
 
 namespace {
 
@@ -41,10 +41,10 @@ class Ceremonies {
         {"what", std::string(name_of(authenticator_.key().algorithm())) + " " + kind + ", " + what},
         {"kind", kind},
         {"credential", json::parse(credential)},
-        {"challenge", base::base64url(challenge)},
+        {"challenge", text::base64url(challenge)},
         {"origin", party.origin},
         {"partyId", party.id},
-        {"publicKey", base::base64url(authenticator_.cose_key())}};
+        {"publicKey", text::base64url(authenticator_.cose_key())}};
   }
 
   SoftAuthenticator authenticator_;
@@ -59,11 +59,11 @@ void Ceremonies::add_registration(const std::string& what,
   const auto made = identity::check_registration(read.value(), party, challenge);
   one["taken"] = made.ok();
   if (made.ok()) {
-    one["facts"] = {{"id", base::base64url(made->credential_id)},
+    one["facts"] = {{"id", text::base64url(made->credential_id)},
                     {"counter", made->sign_count},
                     {"isBackupEligible", made->is_backup_eligible},
                     {"isBackedUp", made->is_backed_up},
-                    {"aaguid", base::hex(made->aaguid)}};
+                    {"aaguid", text::hex(made->aaguid)}};
   } else {
     one["why"] = made.error().message;
   }

@@ -4,11 +4,11 @@
 
 #include "app/commands/command_database.h"
 #include "app/stores.h"
-#include "base/ids.h"
 #include "base/sources.h"
-#include "base/words.h"
 #include "hosts/account/people_json.h"
 #include "identity/accounts.h"
+#include "text/time_text.h"
+#include "text/words.h"
 
 namespace turnpike::app {
 namespace {
@@ -20,7 +20,7 @@ json to_json(const identity::Account& account) {
           {"name", account.name},
           {"owner", account.owner.empty() ? json(nullptr) : json(account.owner)},
           {"status", name_of(account.status)},
-          {"createdAt", base::rfc3339(account.created_at_ms)}};
+          {"createdAt", text::rfc3339(account.created_at_ms)}};
 }
 
 // The same JSON as in the routes.
@@ -31,24 +31,24 @@ json to_json(const ledger::Allocation& allocation) {
           {"origin", name_of(allocation.origin)},
           {"credits", std::to_string(allocation.units)},
           {"remaining", std::to_string(allocation.remaining)},
-          {"effectiveAt", base::rfc3339(allocation.effective_at_ms)},
-          {"expiresAt", base::rfc3339(allocation.expires_at_ms)},
+          {"effectiveAt", text::rfc3339(allocation.effective_at_ms)},
+          {"expiresAt", text::rfc3339(allocation.expires_at_ms)},
           {"status", name_of(allocation.status)}};
 }
 
 std::string line_of(const identity::ApiKey& key) {
   std::string line = key.id + "  " + key.prefix + "...  " + std::string(name_of(key.environment)) +
                      "  " + (key.revoked_at_ms ? "revoked  " : "active   ") + key.name;
-  if (key.caps.per_day) line += "  " + base::credits_text(*key.caps.per_day) + " a day";
-  if (key.expires_at_ms) line += "  until " + base::rfc3339(*key.expires_at_ms);
-  if (key.caps.per_month) line += "  " + base::credits_text(*key.caps.per_month) + " a month";
+  if (key.caps.per_day) line += "  " + text::credits_text(*key.caps.per_day) + " a day";
+  if (key.expires_at_ms) line += "  until " + text::rfc3339(*key.expires_at_ms);
+  if (key.caps.per_month) line += "  " + text::credits_text(*key.caps.per_month) + " a month";
   return line;
 }
 
 std::string line_of(const ledger::Allocation& allocation) {
   return allocation.id + "  " + std::string(name_of(allocation.origin)) + "  " +
-         base::grouped(allocation.remaining) + " of " + base::credits_text(allocation.units) +
-         " until " + base::rfc3339(allocation.expires_at_ms) + "  " +
+         text::grouped(allocation.remaining) + " of " + text::credits_text(allocation.units) +
+         " until " + text::rfc3339(allocation.expires_at_ms) + "  " +
          std::string(name_of(allocation.status));
 }
 
@@ -197,7 +197,7 @@ int run_key_cap(const CommonOptions& options, const std::string& id,
 int run_key_expire(const CommonOptions& options, const std::string& id, const std::string& at) {
   std::optional<std::int64_t> expires_at_ms;
   if (at != "never") {
-    expires_at_ms = base::parse_rfc3339(at);
+    expires_at_ms = text::parse_rfc3339(at);
     if (!expires_at_ms) {
       return print_failure(options, "--at: expected a time such as 2027-01-31T12:00:00Z, or never; "
                                     "found '" + at + "'");
@@ -243,7 +243,7 @@ int run_ledger_restored(const CommonOptions& options) {
           std::cout << json{{"epoch", restored->epoch}, {"leases", restored->leases}} << '\n';
         } else {
           std::cout << "epoch " << restored->epoch << " begins; "
-                    << base::counted(restored->leases, "lease")
+                    << text::counted(restored->leases, "lease")
                     << (restored->leases == 1 ? " was" : " were") << " taken back\n";
         }
         return exit_done;
@@ -264,8 +264,8 @@ int run_grant(const CommonOptions& options, const std::string& account, std::int
                                    .effective_at_ms = 0}),
         [](const auto& allocation) { return to_json(allocation); },
         [](const auto& allocation) {
-          return "granted " + base::credits_text(allocation.units) + " until " +
-                 base::rfc3339(allocation.expires_at_ms) + " as " + allocation.id;
+          return "granted " + text::credits_text(allocation.units) + " until " +
+                 text::rfc3339(allocation.expires_at_ms) + " as " + allocation.id;
         });
   });
 }

@@ -2,9 +2,9 @@
 #include <iostream>
 
 #include "app/commands/command_database.h"
-#include "base/ids.h"
-#include "base/json_text.h"
 #include "commerce/auto_top_up_store.h"
+#include "text/json_text.h"
+#include "text/time_text.h"
 
 namespace turnpike::app {
 namespace {
@@ -19,8 +19,8 @@ json standing_json(const TopUpStanding& standing) {
   return {{"state", commerce::name_of(standing.state)},
           {"reason", standing.reason.empty() ? json() : json(standing.reason)},
           {"failures", standing.failures},
-          {"nextAttemptAt", next_ms > 0 ? json(base::rfc3339(next_ms)) : json()},
-          {"changedAt", base::rfc3339(standing.changed_at_ms)}};
+          {"nextAttemptAt", next_ms > 0 ? json(text::rfc3339(next_ms)) : json()},
+          {"changedAt", text::rfc3339(standing.changed_at_ms)}};
 }
 
 std::string standing_text(const TopUpStanding& standing) {

@@ -7,11 +7,11 @@
 #include "app/commands/command_database.h"
 #include "app/plugins/bound_processors.h"
 #include "app/plugins/plugin_process.h"
-#include "base/ids.h"
-#include "base/json_text.h"
-#include "base/words.h"
 #include "commerce/offer.h"
 #include "commerce/store.h"
+#include "text/json_text.h"
+#include "text/time_text.h"
+#include "text/words.h"
 
 namespace turnpike::app {
 namespace {
@@ -25,7 +25,7 @@ using nlohmann::json;
 constexpr std::int64_t processor_timeout_ms = 30'000;
 
 json time_json(std::int64_t at_ms) {
-  return at_ms < 0 ? json() : json(base::rfc3339(at_ms));
+  return at_ms < 0 ? json() : json(text::rfc3339(at_ms));
 }
 
 json money_json(const std::string& currency, std::int64_t minor) {
@@ -55,7 +55,7 @@ std::string terms_text(const PublishedTerms& published) {
          std::to_string(terms.unit_credits) + " Credits for " + amount_text(terms.unit_minor) +
          " " + terms.currency + ", " + amount_text(terms.minimum_minor) + " to " +
          amount_text(terms.maximum_minor) + " in steps of " + amount_text(terms.step_minor) +
-         ", valid " + base::counted(terms.validity_days, "day") + ", " +
+         ", valid " + text::counted(terms.validity_days, "day") + ", " +
          (published.processor.empty() ? "every processor" : published.processor);
 }
 
@@ -98,7 +98,7 @@ std::string purchase_text(const Purchase& purchase) {
   std::string text = purchase.id + "  " + std::string(commerce::name_of(purchase.state)) + "  " +
                      amount_text(purchase.minor) + " " + purchase.currency + "  " +
                      std::to_string(purchase.credits) + " Credits  " + purchase.processor + "  " +
-                     purchase.account_id + "  " + base::rfc3339(purchase.created_at_ms);
+                     purchase.account_id + "  " + text::rfc3339(purchase.created_at_ms);
   if (!purchase.failure_code.empty()) text += "  " + purchase.failure_code;
   if (!purchase.conflict.empty()) text += "  CONFLICT: " + purchase.conflict;
   if (purchase.lost > 0) text += "  lost " + std::to_string(purchase.lost) + " Credits";
@@ -372,8 +372,8 @@ int run_commerce_check(const CommonOptions& options) {
     report("purchases", standing->paid_not_credited > 0,
            std::to_string(standing->open) + " open, " +
                std::to_string(standing->paid_not_credited) + " paid and not credited, " +
-               base::counted(standing->locked_accounts, "account") + " locked, " +
-               base::credits_text(standing->lost) + " lost");
+               text::counted(standing->locked_accounts, "account") + " locked, " +
+               text::credits_text(standing->lost) + " lost");
     if (options.json) std::cout << findings.dump() << '\n';
     return static_cast<int>(is_wrong ? exit_failed : exit_done);
   });

@@ -1,10 +1,10 @@
 // correction: Credits given back for calls that were charged: the operator's hand on the database.
 #include "app/commands/command_database.h"
-#include "base/json_text.h"
-#include "base/words.h"
 #include "crypto/digest.h"
 #include "hosts/operator/correction_route.h"
 #include "hosts/turn.h"
+#include "text/json_text.h"
+#include "text/words.h"
 
 namespace turnpike::app {
 namespace {
@@ -43,7 +43,7 @@ Result<ledger::CorrectionRequest, base::Error> request_of(const CorrectionWords&
 
 std::string text_of(const ledger::Correction& made) {
   return (made.is_repeat ? "was recorded before: " : "recorded: ") + made.id + " gives " +
-         base::credits_text(made.units) + " back for " + made.message_id + " as " +
+         text::credits_text(made.units) + " back for " + made.message_id + " as " +
          made.allocation_id;
 }
 
@@ -59,7 +59,7 @@ int run_correction_create(const CommonOptions& options, const CorrectionWords& w
     return print(
         options, tools.node.corrections().correct(*request),
         [](const ledger::Correction& made) {
-          return base::parse_json(hosts::operators::receipt_json(made));
+          return text::parse_json(hosts::operators::receipt_json(made));
         },
         [](const ledger::Correction& made) { return text_of(made); });
   });

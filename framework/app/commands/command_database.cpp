@@ -1,8 +1,8 @@
 #include "app/commands/command_database.h"
 
 #include "app/stores.h"
-#include "base/ids.h"
 #include "base/sources.h"
+#include "text/time_text.h"
 
 namespace turnpike::app {
 
@@ -19,7 +19,7 @@ int with_database(const CommonOptions& options, const std::function<int(Tools&)>
 }
 
 nlohmann::json time_or_null(const std::optional<std::int64_t>& time_ms) {
-  return time_ms ? nlohmann::json(base::rfc3339(*time_ms)) : nlohmann::json(nullptr);
+  return time_ms ? nlohmann::json(text::rfc3339(*time_ms)) : nlohmann::json(nullptr);
 }
 
 }  // namespace turnpike::app

@@ -4,7 +4,7 @@
 
 #include "app/commands/command_database.h"
 #include "app/commands/export.h"
-#include "base/ids.h"
+#include "text/time_text.h"
 
 namespace turnpike::app {
 namespace {
@@ -12,7 +12,7 @@ namespace {
 // Reads a time of the command line; sets nothing if `text` is empty. False: it is not a time.
 bool read_time(const std::string& text, std::optional<std::int64_t>& time_ms) {
   if (text.empty()) return true;
-  time_ms = base::parse_rfc3339(text);
+  time_ms = text::parse_rfc3339(text);
   return time_ms.has_value();
 }
 

@@ -10,10 +10,10 @@
 #include "app/control.h"
 #include "app/kept_programs.h"
 #include "app/plugins/binding_check.h"
-#include "base/ids.h"
-#include "base/json_text.h"
 #include "registry/bump.h"
 #include "registry/diff.h"
+#include "text/json_text.h"
+#include "text/time_text.h"
 
 namespace turnpike::app {
 namespace {
@@ -50,7 +50,7 @@ int diff_directories(const CommonOptions& options, const std::string& old_direct
 std::string generation_in_service(const Config& config) {
   try {
     const std::string answer = ask_control(control_socket(config), R"({"command":"generation"})");
-    return base::parse_json(answer).value("generation", "");
+    return text::parse_json(answer).value("generation", "");
   } catch (const std::system_error&) {
     return {};
   }
@@ -113,7 +113,7 @@ json to_json(const registry::Raised& raised) {
 
 json to_json(const InstalledBefore& entry) {
   return {{"manifestSequence", entry.generation.manifest_sequence},
-          {"installedAt", base::rfc3339(entry.generation.installed_at_ms)},
+          {"installedAt", text::rfc3339(entry.generation.installed_at_ms)},
           {"generation", entry.generation.id},
           {"sequence", entry.generation.sequence},
           {"payloadHash", entry.generation.payload_hash},
@@ -125,7 +125,7 @@ json to_json(const InstalledBefore& entry) {
 
 std::string line_of(const InstalledBefore& entry) {
   std::string line = std::to_string(entry.generation.manifest_sequence) + "  " +
-                     base::rfc3339(entry.generation.installed_at_ms) + "  " + entry.generation.id +
+                     text::rfc3339(entry.generation.installed_at_ms) + "  " + entry.generation.id +
                      "  sequence " + std::to_string(entry.generation.sequence);
   if (!entry.rolled_back_from.empty()) {
     line += "  rolled back from " + registry::generation_id(entry.rolled_back_from);

@@ -4,10 +4,11 @@
 
 #include "app/commands/command_database.h"
 #include "app/config/signing_key.h"
-#include "base/ids.h"
 #include "base/sources.h"
-#include "base/words.h"
 #include "ledger/checkpoint.h"
+#include "text/encoding.h"
+#include "text/time_text.h"
+#include "text/words.h"
 
 namespace turnpike::app {
 namespace {
@@ -38,7 +39,7 @@ json to_json(const Verification& verified) {
     accounts.push_back(account);
   }
   return {{"ok", verified.problems.empty()},
-          {"at", base::rfc3339(verified.books.at_ms)},
+          {"at", text::rfc3339(verified.books.at_ms)},
           {"facts", facts_of(verified.books)},
           {"streams", verified.books.streams.size()},
           {"totals", to_json(verified.books.totals)},
@@ -108,7 +109,7 @@ Result<Checkpoint, std::string> open_checkpoint(const std::string& path, const T
 }
 
 int print_signature(const CommonOptions& options, const Checkpoint& checkpoint) {
-  const std::string at = base::rfc3339(checkpoint.at_ms);
+  const std::string at = text::rfc3339(checkpoint.at_ms);
   if (options.json) {
     std::cout << json{{"ok", true}, {"at", at}, {"totals", to_json(checkpoint.totals)}} << '\n';
   } else {
@@ -167,7 +168,7 @@ int run_ledger_checkpoint(const CommonOptions& options, const std::string& out) 
     if (options.json) {
       std::cout << json{{"ok", true}, {"file", out}} << '\n';
     } else {
-      std::cout << "signed " << base::counted(facts_of(verified->books), "fact") << " as " << out
+      std::cout << "signed " << text::counted(facts_of(verified->books), "fact") << " as " << out
                 << '\n';
     }
     return exit_done;
@@ -181,7 +182,7 @@ int run_ledger_key(const CommonOptions& options) {
   const auto seed = signing_key(config->data_dir, random);
   if (!seed.ok()) return print_failure(options, seed.error());
   const crypto::Ed25519PublicKey key = crypto::ed25519_public_key(*seed);
-  const std::string text = base::base64url({reinterpret_cast<const char*>(key.data()), key.size()});
+  const std::string text = text::base64url({reinterpret_cast<const char*>(key.data()), key.size()});
   const std::string pem = crypto::ed25519_pem(key);
   if (options.json) {
     std::cout << json{{"algorithm", "Ed25519"}, {"publicKey", text}, {"pem", pem}} << '\n';

@@ -2,9 +2,9 @@
 // mail at all.
 #include "app/commands/command_database.h"
 #include "app/services/mail_services.h"
-#include "base/ids.h"
 #include "base/sources.h"
-#include "base/words.h"
+#include "text/time_text.h"
+#include "text/words.h"
 
 namespace turnpike::app {
 namespace {
@@ -15,15 +15,15 @@ nlohmann::json to_json(const identity::Mail& mail) {
           {"recipient", mail.recipient},
           {"state", name_of(mail.outcome)},
           {"tries", mail.tries},
-          {"createdAt", base::rfc3339(mail.created_at_ms)},
-          {"dueAt", base::rfc3339(mail.due_at_ms)},
+          {"createdAt", text::rfc3339(mail.created_at_ms)},
+          {"dueAt", text::rfc3339(mail.due_at_ms)},
           {"problem", mail.problem}};
 }
 
 std::string line_of(const identity::Mail& mail) {
   return mail.id + "  " + std::string(name_of(mail.outcome)) + "  " +
          std::string(name_of(mail.kind)) + "  " + mail.recipient + "  tried " +
-         base::counted(mail.tries, "time") + "  " + mail.problem;
+         text::counted(mail.tries, "time") + "  " + mail.problem;
 }
 
 }  // namespace
@@ -59,7 +59,7 @@ int run_mail_retry(const CommonOptions& options, const MailWords& words) {
         options, due,
         [](std::int64_t many) { return nlohmann::json{{"due", many}}; },
         [](std::int64_t many) { 
-          return base::counted(many, "mail") + (many == 1 ? " is" : " are") + " due now";
+          return text::counted(many, "mail") + (many == 1 ? " is" : " are") + " due now";
         });
   });
 }

@@ -1,7 +1,7 @@
 // operator: the credentials for the operator listener.
 #include "app/commands/command_database.h"
-#include "base/ids.h"
 #include "identity/operators.h"
+#include "text/time_text.h"
 
 namespace turnpike::app {
 namespace {
@@ -20,7 +20,7 @@ json to_json(const Operator& credential) {
           {"environment", name_of(credential.environment)},
           {"prefix", credential.prefix},
           {"authorities", authorities},
-          {"createdAt", base::rfc3339(credential.created_at_ms)},
+          {"createdAt", text::rfc3339(credential.created_at_ms)},
           {"lastUsedAt", time_or_null(credential.last_used_at_ms)},
           {"revokedAt", time_or_null(credential.revoked_at_ms)}};
 }

@@ -2,9 +2,9 @@
 // commands change is audited as operator:cli and takes effect within a second on every node.
 #include "app/commands/command_database.h"
 #include "app/services/people_services.h"
-#include "base/ids.h"
-#include "base/words.h"
 #include "hosts/account/people_json.h"
+#include "text/time_text.h"
+#include "text/words.h"
 
 namespace turnpike::app {
 namespace {
@@ -17,7 +17,7 @@ Json to_json(const identity::Person& person) {
           {"login", person.login},
           {"name", person.name},
           {"disabled", person.is_disabled},
-          {"createdAt", base::rfc3339(person.created_at_ms)},
+          {"createdAt", text::rfc3339(person.created_at_ms)},
           {"lastSignInAt", time_or_null(person.last_sign_in_at_ms)}};
 }
 
@@ -174,7 +174,7 @@ int run_session_create(const CommonOptions& options, const PeopleWords& words) {
     const auto created = sessions_of(tools).create_bearer(person.id, name, valid_ms, valid_ms,
                                                           "operator", identity::operator_actor());
     if (!created.ok()) return print_error(options, created.error());
-    const std::string until = base::rfc3339(created->session.expires_at_ms);
+    const std::string until = text::rfc3339(created->session.expires_at_ms);
     return print_done(
         options, {{"id", created->session.id}, {"token", created->token}, {"expiresAt", until}},
         created->session.id + "  until " + until + "\ntoken (shown only now): " + created->token);
@@ -194,14 +194,14 @@ int list_sessions(const CommonOptions& options, Tools& tools, const std::string&
       [](const identity::Session& session) {
         return session.id + "  " + session.person_id + "  " +
                std::string(name_of(session.transport)) + "  until " +
-               base::rfc3339(session.expires_at_ms) + "  " + session.name + session.user_agent;
+               text::rfc3339(session.expires_at_ms) + "  " + session.name + session.user_agent;
       });
 }
 
 int end_sessions(const CommonOptions& options, Tools& tools, const std::string& person_id) {
   const auto ended = tools.node.sessions().end_others(person_id, "", identity::operator_actor());
   if (!ended.ok()) return print_error(options, ended.error());
-  return print_done(options, {{"ended", *ended}}, base::counted(*ended, "session") + " ended");
+  return print_done(options, {{"ended", *ended}}, text::counted(*ended, "session") + " ended");
 }
 
 }  // namespace
@@ -286,7 +286,7 @@ int run_invitation_list(const CommonOptions& options, const PeopleWords& words) 
     return print_list(options, tools.node.members().invitations(words.account),
                       hosts::account::invitation_json, [](const identity::Invitation& one) {
                         return one.id + "  " + std::string(name_of(one.role)) + "  until " +
-                               base::rfc3339(one.expires_at_ms) + "  " + one.email;
+                               text::rfc3339(one.expires_at_ms) + "  " + one.email;
                       });
   });
 }
@@ -307,7 +307,7 @@ int run_audit_list(const CommonOptions& options, const PeopleWords& words) {
     const Json page = hosts::account::audit_page_json(*events, events->size());
     std::string lines;
     for (const identity::AuditEvent& event : *events) {
-      lines += (lines.empty() ? "" : "\n") + base::rfc3339(event.at_ms) + "  " +
+      lines += (lines.empty() ? "" : "\n") + text::rfc3339(event.at_ms) + "  " +
                event.actor.principal + "  " + event.action + "  " + event.target + "  " +
                std::string(name_of(event.outcome)) + "  " + event.detail;
     }
@@ -333,7 +333,7 @@ int run_oauth_client_list(const CommonOptions& options) {
                   {"name", client.metadata.name},
                   {"redirectUris", client.metadata.redirect_uris},
                   {"blocked", client.is_blocked},
-                  {"createdAt", base::rfc3339(client.created_at_ms)},
+                  {"createdAt", text::rfc3339(client.created_at_ms)},
                   {"lastGrantedAt", time_or_null(client.last_used_at_ms)}};
         },
         [](const oauth::Client& client) {

@@ -12,13 +12,13 @@
 #include "app/plugins/binding_check.h"
 #include "app/stores.h"
 #include "app/version.h"
-#include "base/json_text.h"
 #include "base/sources.h"
-#include "base/words.h"
 #include "plugin/catalog.h"
 #include "registry/diff.h"
 #include "registry/notes.h"
 #include "site/authored_pages.h"
+#include "text/json_text.h"
+#include "text/words.h"
 
 namespace turnpike::app {
 namespace {
@@ -204,12 +204,12 @@ int run_check(const CommonOptions& options) {
   for (const std::string& note : findings.notes) std::cerr << "note: " << note << '\n';
   for (const Problem& problem : findings.problems) std::cerr << problem.text() << '\n';
   if (!ok) {
-    std::cerr << base::counted(static_cast<std::int64_t>(findings.problems.size()), "problem")
+    std::cerr << text::counted(static_cast<std::int64_t>(findings.problems.size()), "problem")
               << '\n';
     return exit_failed;
   }
-  std::cout << "ok: " << base::counted(static_cast<std::int64_t>(findings.routes), "route") << ", "
-            << base::counted(static_cast<std::int64_t>(findings.tools), "tool") << ", "
+  std::cout << "ok: " << text::counted(static_cast<std::int64_t>(findings.routes), "route") << ", "
+            << text::counted(static_cast<std::int64_t>(findings.tools), "tool") << ", "
             << findings.payload_hash << '\n';
   return exit_done;
 }
@@ -234,7 +234,7 @@ int run_registry_hash(const CommonOptions& options) {
 }
 
 int print_reloaded(const CommonOptions& options, const std::string& answer) {
-  const json result = base::parse_json(answer);
+  const json result = text::parse_json(answer);
   if (options.json) {
     std::cout << answer << '\n';
   } else if (result.value("ok", false)) {

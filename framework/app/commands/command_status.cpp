@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "app/commands/command_database.h"
-#include "base/ids.h"
 #include "hosts/operator/status_words.h"
+#include "text/time_text.h"
 
 namespace turnpike::app {
 namespace {
@@ -33,19 +33,19 @@ int refuse(const CommonOptions& options, const base::Error& error) {
 
 std::string line_of(const ShownIncident& shown) {
   const status::Incident& incident = shown.incident;
-  std::string line = incident.id + "  " + base::rfc3339(incident.started_at_ms) + "  " +
+  std::string line = incident.id + "  " + text::rfc3339(incident.started_at_ms) + "  " +
                      std::string(name_of(incident.state)) + "  " +
                      std::string(name_of(incident.severity)) + "  " + incident.scope + "  " +
                      std::string(name_of(shown.source));
   for (const status::IncidentNote& note : shown.notes) {
-    line += "\n    " + base::rfc3339(note.at_ms) + "  " + note.operator_id + "  " + note.text;
+    line += "\n    " + text::rfc3339(note.at_ms) + "  " + note.operator_id + "  " + note.text;
   }
   return line;
 }
 
 std::string line_of(const Maintenance& each) {
-  return each.id + "  " + base::rfc3339(each.starts_at_ms) + " to " +
-         base::rfc3339(each.ends_at_ms) + "  " + each.scope + "  " + each.text;
+  return each.id + "  " + text::rfc3339(each.starts_at_ms) + " to " +
+         text::rfc3339(each.ends_at_ms) + "  " + each.scope + "  " + each.text;
 }
 
 template <class Item>
@@ -173,12 +173,12 @@ int run_status_lease(const CommonOptions& options) {
           if (!held) return json{{"node", nullptr}, {"epoch", nullptr}, {"until", nullptr}};
           return json{{"node", held->holder},
                       {"epoch", held->epoch},
-                      {"until", base::rfc3339(held->until_ms)}};
+                      {"until", text::rfc3339(held->until_ms)}};
         },
         [](const Held& held) {
           if (!held) return std::string("nobody leads");
           return held->holder + " leads in epoch " + std::to_string(held->epoch) + " until " +
-                 base::rfc3339(held->until_ms);
+                 text::rfc3339(held->until_ms);
         });
   });
 }

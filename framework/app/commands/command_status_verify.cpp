@@ -9,12 +9,12 @@
 #include <turnpike/helpers/own_call.h>
 
 #include "app/config/signing_key.h"
-#include "base/ids.h"
 #include "base/sources.h"
-#include "base/words.h"
 #include "runtime/runtime.h"
 #include "status/evidence.h"
 #include "status/verify.h"
+#include "text/time_text.h"
+#include "text/words.h"
 #include "wire/client.h"
 
 namespace turnpike::app {
@@ -176,8 +176,8 @@ json to_json(const Verifier& verifier) {
           {"firstRound", found.first_round},
           {"lastRound", found.last_round},
           {"head", found.last_head},
-          {"from", is_any ? json(base::rfc3339(found.started_at_ms)) : json()},
-          {"to", is_any ? json(base::rfc3339(found.ended_at_ms)) : json()},
+          {"from", is_any ? json(text::rfc3339(found.started_at_ms)) : json()},
+          {"to", is_any ? json(text::rfc3339(found.ended_at_ms)) : json()},
           {"rounds", found.rounds},
           {"records", found.records},
           {"statesRecomputed", found.states},
@@ -192,12 +192,12 @@ std::string to_text(const Verifier& verifier) {
   std::string text;
   if (found.rounds > 0) {
     text = "stream " + found.stream + ": rounds " + std::to_string(found.first_round) + " to " +
-           std::to_string(found.last_round) + ", " + base::counted(found.records, "record") +
-           ", from " + base::rfc3339(found.started_at_ms) + " to " +
-           base::rfc3339(found.ended_at_ms) + "\nrecomputed after " +
-           base::counted(found.states, "round") + ": every status, incident and segment";
+           std::to_string(found.last_round) + ", " + text::counted(found.records, "record") +
+           ", from " + text::rfc3339(found.started_at_ms) + " to " +
+           text::rfc3339(found.ended_at_ms) + "\nrecomputed after " +
+           text::counted(found.states, "round") + ": every status, incident and segment";
     if (found.pruned > 0) {
-      text += "\n" + base::counted(found.pruned, "round") +
+      text += "\n" + text::counted(found.pruned, "round") +
               (found.pruned == 1 ? " is checked by its head alone"
                                  : " are checked by their heads alone");
     }

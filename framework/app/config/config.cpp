@@ -13,13 +13,13 @@
 #include "app/config/config_site.h"
 #include "app/config/paths.h"
 #include "app/control.h"
-#include "base/http_field.h"
 #include "hosts/origins.h"
 #include "identity/email.h"
 #include "identity/name.h"
 #include "registry/settings_tree.h"
 #include "storage/engine/database.h"
 #include "storage/redis_quota.h"
+#include "text/http_field.h"
 
 namespace turnpike::app {
 namespace {
@@ -146,7 +146,7 @@ void read_mcp_host(Section& hosts, McpConfig& mcp) {
     section.report("base_url",
                    "a host that listens on all addresses needs the URL that its callers use");
   }
-  if (!base::is_visible_ascii(mcp.openai_apps_challenge)) {
+  if (!text::is_visible_ascii(mcp.openai_apps_challenge)) {
     section.report("openai_apps_challenge", "expected one token");
   }
 }

@@ -7,10 +7,10 @@
 #include <filesystem>
 
 #include "app/config/secrets.h"
-#include "base/http_field.h"
 #include "hosts/origins.h"
 #include "registry/problems.h"
 #include "registry/settings_tree.h"
+#include "text/http_field.h"
 
 namespace turnpike::app {
 namespace {
@@ -52,7 +52,7 @@ bool is_listener(std::string_view address) {
 std::string as_origin(const std::string& text) {
   if (text == "*" || text == "null") return text;
   const std::size_t end = text.find("://");
-  if (end == text.npos || !base::is_visible_ascii(text)) return "";
+  if (end == text.npos || !text::is_visible_ascii(text)) return "";
   if (text.find_first_of("/?#", end + 3) != text.npos || text.size() == end + 3) return "";
   const bool is_web = text.starts_with("http");  // others, such as those of extensions, unchanged
   return is_web ? hosts::origin_of(text) : text;

@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/ids.h"
+#include "text/encoding.h"
 
 namespace turnpike::app {
 namespace {
@@ -20,7 +20,7 @@ std::string path_in(const std::string& data_dir) {
 
 template <class Bytes>
 std::optional<Bytes> parse(const std::string& text) {
-  const auto decoded = base::from_base64url(text);
+  const auto decoded = text::from_base64url(text);
   Bytes bytes;
   if (!decoded || decoded->size() != bytes.size()) return std::nullopt;
   std::copy(decoded->begin(), decoded->end(), bytes.begin());
@@ -66,7 +66,7 @@ Result<crypto::Ed25519Seed, std::string> signing_key(const std::string& data_dir
   random.fill({reinterpret_cast<std::uint8_t*>(bytes.data()), bytes.size()});
   std::error_code failed;
   std::filesystem::create_directories(data_dir, failed);
-  if (!write_once(path_in(data_dir), base::base64url(bytes) + "\n")) {
+  if (!write_once(path_in(data_dir), text::base64url(bytes) + "\n")) {
     return path_in(data_dir) + ": " + std::strerror(errno);
   }
   known = read_signing_key(data_dir);

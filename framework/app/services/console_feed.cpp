@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "app/kept_programs.h"
-#include "base/words.h"
+#include "text/words.h"
 
 namespace turnpike::app {
 namespace {
@@ -34,7 +34,7 @@ base::Error not_kept(std::string_view generation_id, std::string_view why) {
 std::string price_text(const Program& program, const Operation& operation) {
   if (!operation.price) return "no price";
   const registry::Price& price = program.prices()[*operation.price];
-  return base::credits_text(price.credit_cost) + " (" + price.policy_key + " version " +
+  return text::credits_text(price.credit_cost) + " (" + price.policy_key + " version " +
          std::to_string(price.version) + ")";
 }
 

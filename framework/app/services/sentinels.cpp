@@ -4,10 +4,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/json_text.h"
 #include "exchange/live_call.h"
 #include "identity/token.h"
 #include "runtime/runtime.h"
+#include "text/json_text.h"
 
 namespace turnpike::app {
 namespace {
@@ -78,7 +78,7 @@ struct Sentinels::Answer final : HttpSink {
       look = failed(*failure);
     } else if (http_status != wanted) {
       look = failed(Reason::status, static_cast<std::uint32_t>(http_status));
-    } else if (!is_right(base::parse_json(text))) {
+    } else if (!is_right(text::parse_json(text))) {
       look = failed(Reason::contract, static_cast<std::uint32_t>(http_status));
     } else {
       look = passed(static_cast<std::uint32_t>(http_status));

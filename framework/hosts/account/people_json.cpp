@@ -1,15 +1,15 @@
 #include "hosts/account/people_json.h"
 
-#include "base/ids.h"
 #include "base/strict_object.h"
 #include "oauth/redirect_uri.h"
+#include "text/time_text.h"
 
 namespace turnpike::hosts::account {
 
 namespace {
 
 Json time_or_null(const std::optional<std::int64_t>& at_ms) {
-  return at_ms ? Json(base::rfc3339(*at_ms)) : Json(nullptr);
+  return at_ms ? Json(text::rfc3339(*at_ms)) : Json(nullptr);
 }
 
 Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
@@ -29,7 +29,7 @@ Json key_json(const identity::ApiKey& key) {
           {"name", key.name},
           {"environment", name_of(key.environment)},
           {"prefix", key.prefix},
-          {"createdAt", base::rfc3339(key.created_at_ms)},
+          {"createdAt", text::rfc3339(key.created_at_ms)},
           {"lastUsedAt", time_or_null(key.last_used_at_ms)},
           {"revokedAt", time_or_null(key.revoked_at_ms)},
           {"expiresAt", time_or_null(key.expires_at_ms)},
@@ -43,9 +43,9 @@ Json grant_json(const oauth::Grant& grant) {
           {"clientHost", oauth::redirect_target(grant.redirect_uri)},
           {"userId", grant.person_id},
           {"billingAccountId", grant.account_id},
-          {"createdAt", base::rfc3339(grant.created_at_ms)},
+          {"createdAt", text::rfc3339(grant.created_at_ms)},
           {"lastUsedAt", time_or_null(grant.last_used_at_ms)},
-          {"expiresAt", base::rfc3339(grant.expires_at_ms)},
+          {"expiresAt", text::rfc3339(grant.expires_at_ms)},
           {"caps", caps_json(grant.caps)}};
 }
 
@@ -55,7 +55,7 @@ Json account_json(const identity::Membership& membership) {
           {"name", account.name},
           {"status", name_of(account.status)},
           {"role", name_of(membership.role)},
-          {"createdAt", base::rfc3339(account.created_at_ms)}};
+          {"createdAt", text::rfc3339(account.created_at_ms)}};
 }
 
 Json membership_json(const identity::Membership& membership) {
@@ -70,15 +70,15 @@ Json member_json(const identity::Member& member) {
           {"name", member.name},
           {"email", text_or_null(member.email)},
           {"role", name_of(member.role)},
-          {"createdAt", base::rfc3339(member.created_at_ms)}};
+          {"createdAt", text::rfc3339(member.created_at_ms)}};
 }
 
 Json invitation_json(const identity::Invitation& invitation) {
   return {{"id", invitation.id},
           {"role", name_of(invitation.role)},
           {"email", text_or_null(invitation.email)},
-          {"createdAt", base::rfc3339(invitation.created_at_ms)},
-          {"expiresAt", base::rfc3339(invitation.expires_at_ms)}};
+          {"createdAt", text::rfc3339(invitation.created_at_ms)},
+          {"expiresAt", text::rfc3339(invitation.expires_at_ms)}};
 }
 
 Json session_json(const identity::Session& session, std::string_view current_id) {
@@ -87,9 +87,9 @@ Json session_json(const identity::Session& session, std::string_view current_id)
           {"current", session.id == current_id},
           {"transport", name_of(session.transport)},
           {"method", session.method},
-          {"createdAt", base::rfc3339(session.created_at_ms)},
-          {"lastSeenAt", base::rfc3339(session.last_seen_at_ms)},
-          {"expiresAt", base::rfc3339(session.expires_at_ms)},
+          {"createdAt", text::rfc3339(session.created_at_ms)},
+          {"lastSeenAt", text::rfc3339(session.last_seen_at_ms)},
+          {"expiresAt", text::rfc3339(session.expires_at_ms)},
           {"address", session.address},
           {"userAgent", session.user_agent}};
 }
@@ -97,7 +97,7 @@ Json session_json(const identity::Session& session, std::string_view current_id)
 Json passkey_json(const identity::Passkey& passkey) {
   return {{"id", passkey.id},
           {"name", passkey.name},
-          {"createdAt", base::rfc3339(passkey.created_at_ms)},
+          {"createdAt", text::rfc3339(passkey.created_at_ms)},
           {"lastUsedAt", time_or_null(passkey.last_used_at_ms)},
           {"backedUp", passkey.facts.is_backed_up},
           {"transports", passkey.facts.transports}};
@@ -110,7 +110,7 @@ Json external_identity_json(const identity::ExternalIdentity& identity,
           {"providerName", provider_name},
           {"issuer", identity.issuer},
           {"email", text_or_null(identity.email)},
-          {"linkedAt", base::rfc3339(identity.linked_at_ms)},
+          {"linkedAt", text::rfc3339(identity.linked_at_ms)},
           {"lastUsedAt", time_or_null(identity.last_used_at_ms)}};
 }
 
@@ -127,7 +127,7 @@ Json me_json(const MeView& me) {
           {"login", person.login},
           {"email", text_or_null(person.email.empty() ? person.new_email : person.email)},
           {"emailVerified", person.is_email_verified},
-          {"createdAt", base::rfc3339(person.created_at_ms)},
+          {"createdAt", text::rfc3339(person.created_at_ms)},
           {"hasPassword", me.credentials.has_password},
           {"recoveryCodesLeft", me.credentials.recovery_codes},
           {"session",
@@ -135,9 +135,9 @@ Json me_json(const MeView& me) {
             {"method", session.method},
             {"strength", name_of(session.strength)},
             {"stepUpUntil",
-             is_stepped_up ? Json(base::rfc3339(session.step_up_until_ms)) : Json(nullptr)},
+             is_stepped_up ? Json(text::rfc3339(session.step_up_until_ms)) : Json(nullptr)},
             {"stepUpMethods", me.step_up_methods},
-            {"expiresAt", base::rfc3339(session.expires_at_ms)}}},
+            {"expiresAt", text::rfc3339(session.expires_at_ms)}}},
           {"memberships", std::move(list)},
           {"csrfToken", text_or_null(me.page_token)}};
 }
@@ -147,7 +147,7 @@ Json audit_page_json(const std::vector<identity::AuditEvent>& events, std::size_
   for (const identity::AuditEvent& event : events) {
     if (items.size() == limit) break;
     items.push_back({{"id", std::to_string(event.sequence)},
-                     {"at", base::rfc3339(event.at_ms)},
+                     {"at", text::rfc3339(event.at_ms)},
                      {"actor", event.actor.principal},
                      {"action", event.action},
                      {"target", event.target},

@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "base/crash_points.h"
-#include "base/http_field.h"
 #include "hosts/refusal.h"
 #include "hosts/route_table.h"
 #include "hosts/status_table.h"
+#include "text/http_field.h"
 #include "wire/grammar.h"
 
 namespace turnpike::hosts::api {
@@ -26,7 +26,7 @@ std::string for_one_caller(std::string_view caching) {
   std::string kept = "private";
   while (!caching.empty()) {
     const std::size_t end = std::min(caching.find(','), caching.size());
-    const std::string_view directive = base::trimmed(caching.substr(0, end));
+    const std::string_view directive = text::trimmed(caching.substr(0, end));
     caching.remove_prefix(std::min(end + 1, caching.size()));
     const std::string_view name = directive.substr(0, directive.find('='));
     const bool is_of_shared_caches = wire::same_text(name, "public") ||

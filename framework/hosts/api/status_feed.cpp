@@ -5,10 +5,10 @@
 #include <utility>
 #include <vector>
 
-#include "base/ids.h"
-#include "base/xml_text.h"
 #include "crypto/digest.h"
 #include "status/documents.h"
+#include "text/time_text.h"
+#include "text/xml_text.h"
 
 namespace turnpike::hosts::api {
 
@@ -50,19 +50,19 @@ FeedEntry entry_of(const status::ShownIncident& shown, std::string_view stream) 
   entry.published_at_ms = incident.started_at_ms;
   entry.updated_at_ms = std::max({incident.started_at_ms, incident.opened_at_ms,
                                   incident.recovering_at_ms, incident.resolved_at_ms});
-  entry.text = "Began " + base::rfc3339(incident.started_at_ms) + ".";
+  entry.text = "Began " + text::rfc3339(incident.started_at_ms) + ".";
   if (!incident.signals.empty()) entry.text += " Seen by: " + listed_names(incident.signals) + ".";
   if (!incident.affected.empty()) {
     entry.text += " Affected: " + listed_names(incident.affected) + ".";
   }
   if (incident.resolved_at_ms != 0) {
-    entry.text += " Ended " + base::rfc3339(incident.resolved_at_ms) + ".";
+    entry.text += " Ended " + text::rfc3339(incident.resolved_at_ms) + ".";
   }
   for (const status::IncidentEvent& event : shown.events) {
     entry.updated_at_ms = std::max(entry.updated_at_ms, event.at_ms);
   }
   for (const status::IncidentNote& note : shown.notes) {
-    entry.text += "\n" + base::rfc3339(note.at_ms) + ": " + note.text;
+    entry.text += "\n" + text::rfc3339(note.at_ms) + ": " + note.text;
     entry.updated_at_ms = std::max(entry.updated_at_ms, note.at_ms);
   }
   return entry;
@@ -70,14 +70,14 @@ FeedEntry entry_of(const status::ShownIncident& shown, std::string_view stream) 
 
 FeedEntry entry_of(const status::Maintenance& one, std::string_view stream) {
   const std::string times =
-      base::rfc3339(one.starts_at_ms) + " to " + base::rfc3339(one.ends_at_ms);
+      text::rfc3339(one.starts_at_ms) + " to " + text::rfc3339(one.ends_at_ms);
   return {urn_of(stream, one.id), "Maintenance of " + one.scope, times + ": " + one.text,
           one.starts_at_ms, one.starts_at_ms};
 }
 
 void append_element(std::string& out, std::string_view name, std::string_view text) {
   out.append("<").append(name).append(">");
-  base::append_xml(out, text);
+  text::append_xml(out, text);
   out.append("</").append(name).append(">\n");
 }
 
@@ -95,21 +95,21 @@ std::string feed_text(const FeedInput& input) {
   append_element(out, "id", urn_of(input.stream, "feed"));
   append_element(out, "title", "Status of the gateway");
   append_element(out, "updated",
-                 base::rfc3339(entries.empty() ? 0 : entries.front().updated_at_ms));
+                 text::rfc3339(entries.empty() ? 0 : entries.front().updated_at_ms));
   out += "<author><name>The gateway and its operators</name></author>\n";
   if (!input.url.empty()) {
     out += "<link rel=\"self\" type=\"application/atom+xml\" href=\"";
-    base::append_xml(out, input.url);
+    text::append_xml(out, input.url);
     out += "/v1/status/feed.atom\"/>\n";
   }
   for (const FeedEntry& entry : entries) {
     out += "<entry>\n";
     append_element(out, "id", entry.id);
     append_element(out, "title", entry.title);
-    append_element(out, "published", base::rfc3339(entry.published_at_ms));
-    append_element(out, "updated", base::rfc3339(entry.updated_at_ms));
+    append_element(out, "published", text::rfc3339(entry.published_at_ms));
+    append_element(out, "updated", text::rfc3339(entry.updated_at_ms));
     out += "<content type=\"text\">";
-    base::append_xml(out, entry.text);
+    text::append_xml(out, entry.text);
     out += "</content>\n</entry>\n";
   }
   return out += "</feed>\n";

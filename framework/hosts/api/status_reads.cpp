@@ -9,12 +9,12 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/canonical_json.h"
-#include "base/json_text.h"
 #include "crypto/signed_text.h"
 #include "hosts/api/status_feed.h"
 #include "status/documents.h"
 #include "status/evidence.h"
+#include "text/canonical_json.h"
+#include "text/json_text.h"
 
 namespace turnpike::hosts::api {
 
@@ -60,9 +60,9 @@ Result<IncidentPlace, Error> read_place(std::string_view cursor, std::string_vie
                                         std::string_view key) {
   const auto payload = crypto::verified_text(cursor, incident_cursor_context, key);
   if (!payload) return bad_place("its signature does not hold");
-  const nlohmann::json fields = base::parse_json(*payload);
-  const auto id = base::text_member(fields, "id");
-  const auto of_stream = base::text_member(fields, "stream");
+  const nlohmann::json fields = text::parse_json(*payload);
+  const auto id = text::text_member(fields, "id");
+  const auto of_stream = text::text_member(fields, "stream");
   const bool is_whole = id && of_stream && fields.contains("at") &&
                         fields["at"].is_number_integer() && fields.value("v", 0) == 1;
   if (!is_whole) return bad_place("its version is unknown");
@@ -74,7 +74,7 @@ std::string make_place(const status::Incident& last, std::string_view stream,
                        std::string_view key) {
   const nlohmann::json fields = {
       {"v", 1}, {"stream", stream}, {"at", last.started_at_ms}, {"id", last.id}};
-  return crypto::sign_text(base::canonical_json(fields).value(), incident_cursor_context, key);
+  return crypto::sign_text(text::canonical_json(fields).value(), incident_cursor_context, key);
 }
 
 // The store's own error text is for operators, so it is not shown.

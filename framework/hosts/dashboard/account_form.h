@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "base/ids.h"
 #include "hosts/dashboard/account_page.h"
+#include "text/encoding.h"
 
 namespace turnpike::hosts::dashboard {
 
@@ -27,7 +27,7 @@ inline std::string field_of(const Asked& asked, std::string_view name) {
 inline std::string new_form_key(const WebRooms& rooms) {
   std::array<std::uint8_t, 16> bytes{};
   rooms.random.fill(bytes);
-  return base::hex(bytes);
+  return text::hex(bytes);
 }
 
 }  // namespace turnpike::hosts::dashboard

@@ -1,13 +1,13 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/ids.h"
 #include "hosts/account_query.h"
 #include "hosts/dashboard/pages.h"
 #include "hosts/dashboard/purchase_words.h"
 #include "hosts/dashboard/words.h"
 #include "hosts/purchase_json.h"
 #include "site/terms_text.h"
+#include "text/time_text.h"
 
 namespace turnpike::hosts::dashboard {
 
@@ -47,7 +47,7 @@ Error bad_month() {
 Result<std::int64_t, Error> read_month(const NamedValues& query, std::int64_t now_ms) {
   const auto text = query.find("month");
   if (!text) return ledger::bucket_start(now_ms, Granularity::month);
-  const auto start_ms = base::parse_rfc3339(*text + "-01T00:00:00Z");
+  const auto start_ms = text::parse_rfc3339(*text + "-01T00:00:00Z");
   if (text->size() != 7 || !start_ms || *start_ms < 0 || *start_ms > now_ms) return bad_month();
   return *start_ms;
 }

@@ -6,6 +6,7 @@
 #include "hosts/dashboard/pages.h"
 #include "hosts/dashboard/words.h"
 #include "hosts/row_lines.h"
+#include "text/time_text.h"
 
 namespace turnpike::hosts::dashboard {
 
@@ -89,7 +90,7 @@ void fill_filters(site::Slots slots, const AccountPage& page, const catalog::Vie
     add_choice(slots, "OUTCOME_CHOICE", one, one, outcome);
   }
   for (const auto& [name, slot] : {std::pair{"from", "FROM"}, std::pair{"to", "TO"}}) {
-    const auto at_ms = base::parse_rfc3339(query.find(name).value_or(""));
+    const auto at_ms = text::parse_rfc3339(query.find(name).value_or(""));
     slots.set(slot, at_ms ? query_time(*at_ms) : "");
   }
 }

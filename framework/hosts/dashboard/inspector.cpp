@@ -19,7 +19,7 @@ void fill_correction(site::Slots slots, const ledger::UsageRow& call) {
   site::Slots row = slots.add("CORRECTION");
   row.set("ID", call.restored->correction_id);
   row.set("KIND", ledger::name_of(call.restored->kind));
-  row.set("UNITS", base::credits_text(call.restored->units));
+  row.set("UNITS", text::credits_text(call.restored->units));
   row.set("WHEN", when(call.restored->recorded_at_ms));
 }
 
@@ -44,8 +44,8 @@ void fill_call(site::Slots slots, const WebRooms& rooms, const AccountPage& page
   slots.set("WHY", why_charged(call));
   slots.set("STATUS", call.upstream_status == 0 ? "none" : std::to_string(call.upstream_status));
   slots.set("MS", figure(call.upstream_ms));
-  slots.set("COST", base::credits_text(call.credit_cost));
-  slots.set("CHARGED", base::credits_text(call.credits_charged));
+  slots.set("COST", text::credits_text(call.credit_cost));
+  slots.set("CHARGED", text::credits_text(call.credits_charged));
   slots.set("PRICE_VERSION", call.price_version);
   slots.set("GENERATION", call.generation);
   slots.set("STREAM", record.stream);

@@ -2,8 +2,6 @@
 #include <map>
 #include <optional>
 
-#include "base/ids.h"
-#include "base/json_text.h"
 #include "hosts/account/grant_routes.h"
 #include "hosts/account/people_json.h"
 #include "hosts/dashboard/account_form.h"
@@ -11,6 +9,8 @@
 #include "hosts/dashboard/words.h"
 #include "hosts/web/views.h"
 #include "site/terms_text.h"
+#include "text/json_text.h"
+#include "text/time_text.h"
 
 namespace turnpike::hosts::dashboard {
 
@@ -48,7 +48,7 @@ std::string text_of(const std::optional<std::int64_t>& credits) {
 
 // Returns the last day in UTC before the expiry; empty: the key does not expire.
 std::string last_day_of(const ApiKey& key) {
-  return key.expires_at_ms ? base::day_text(*key.expires_at_ms - 1) : std::string();
+  return key.expires_at_ms ? text::day_text(*key.expires_at_ms - 1) : std::string();
 }
 
 BoundsForm bounds_form_of(const ApiKey& key) {
@@ -63,7 +63,7 @@ Result<identity::KeyBounds, Error> read_bounds(const BoundsForm& form) {
   if (!per_month.ok()) return per_month.error();
   bounds.caps = {*per_day, *per_month};
   if (form.last_day.empty()) return bounds;
-  const auto begins_ms = base::parse_rfc3339(form.last_day + "T00:00:00Z");
+  const auto begins_ms = text::parse_rfc3339(form.last_day + "T00:00:00Z");
   if (!begins_ms) {
     return Error{ErrorCode::request_malformed,
                  "The last day is no day such as 2027-12-31: write it so, or leave it empty."};
@@ -90,7 +90,7 @@ Result<KeySpending, Error> read_spending(const WebRooms& rooms, const std::strin
   KeySpending spending;
   const auto usage = rooms.account.usage(account_id, NamedValues());
   if (!usage.ok()) return usage.error();
-  const auto body = base::parse_json(*usage);
+  const auto body = text::parse_json(*usage);
   for (const auto& sums : body.at("byKey")) {
     if (!sums["apiKeyId"].is_string()) continue;
     spending.spent[sums["apiKeyId"]] = std::stoll(sums["creditsCharged"].get<std::string>());
@@ -106,15 +106,15 @@ void fill_key(Slots row, const ApiKey& key, const KeySpending& spending, std::in
   row.set("NAME", key.name);
   row.set("PREFIX", key.prefix);
   row.set("ENVIRONMENT", name_of(key.environment));
-  row.set("ADDED", base::day_text(key.created_at_ms));
-  row.set("USED", key.last_used_at_ms ? base::minute_text(*key.last_used_at_ms) : "never");
+  row.set("ADDED", text::day_text(key.created_at_ms));
+  row.set("USED", key.last_used_at_ms ? text::minute_text(*key.last_used_at_ms) : "never");
   const bool is_expired = key.expires_at_ms && *key.expires_at_ms <= now_ms;
   if (key.revoked_at_ms) {
     row.set("ENDS", "");
-    row.set("REVOKED", base::minute_text(*key.revoked_at_ms));
+    row.set("REVOKED", text::minute_text(*key.revoked_at_ms));
     row.show("IS_REVOKED");
   } else {
-    row.set("ENDS", key.expires_at_ms ? base::minute_text(*key.expires_at_ms) : "never");
+    row.set("ENDS", key.expires_at_ms ? text::minute_text(*key.expires_at_ms) : "never");
     row.show(is_expired ? "IS_EXPIRED" : "IS_LIVE");
   }
   const auto spent = spending.spent.find(key.id);
@@ -128,7 +128,7 @@ void fill_key(Slots row, const ApiKey& key, const KeySpending& spending, std::in
     site::set_credits(line, "CAP_CREDITS", cap.cap);
     const std::int64_t held = cap.left - cap.free;
     line.set_if("HELD", held > 0 ? figure(held) : std::string());
-    line.set("RESETS", base::minute_text(cap.resets_at_ms));
+    line.set("RESETS", text::minute_text(cap.resets_at_ms));
     line.show_if(cap.left <= 0, "IS_REACHED");
   }
 }

@@ -1,11 +1,11 @@
 #include <optional>
 #include <vector>
 
-#include "base/words.h"
 #include "hosts/account/people_routes.h"
 #include "hosts/dashboard/account_form.h"
 #include "hosts/dashboard/people_routes.h"
 #include "hosts/web/views.h"
+#include "text/words.h"
 
 namespace turnpike::hosts::dashboard {
 
@@ -54,7 +54,7 @@ void fill_member(Slots row, const identity::Member& member, const AccountPage& p
   row.set("NAME", member.name);
   row.set("EMAIL", member.email);
   row.set("ROLE", name_of(member.role));
-  row.set("ADDED", base::day_text(member.created_at_ms));
+  row.set("ADDED", text::day_text(member.created_at_ms));
   row.show_if(is_self, "IS_SELF");
   if (may_change) fill_choices(row.add("MAY_CHANGE"), own, member.role);
   if (is_self || may_change) row.set_if("BUTTON", is_self ? "Leave" : "Remove " + member.name);
@@ -70,7 +70,7 @@ void fill_invitations(Slots slots, const std::vector<identity::Invitation>& invi
     row.set("ID", invitation.id);
     row.set("EMAIL", invitation.email.empty() ? "whoever has the link" : invitation.email);
     row.set("ROLE", name_of(invitation.role));
-    row.set("UNTIL", base::minute_text(invitation.expires_at_ms));
+    row.set("UNTIL", text::minute_text(invitation.expires_at_ms));
   }
   fill_choices(slots, page.membership.role, Role::member);
 }

@@ -73,7 +73,7 @@ void fill_figures(site::Slots slots, const AccountPage& page, const Overview& re
   slots.set("DAYS_LEFT", days_left(read));
   slots.set("EXPIRING", read.expiring ? figure(read.expiring->remaining) : "0");
   slots.set("EXPIRES", read.expiring
-                           ? std::string(base::credits_word(read.expiring->remaining)) +
+                           ? std::string(text::credits_word(read.expiring->remaining)) +
                                  " to expire first, on " + day_text(read.expiring->expires_at_ms)
                            : "Credits expire next");
   site::set_credits(slots, "CHARGED", today.credits);

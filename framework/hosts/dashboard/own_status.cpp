@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/json_text.h"
+#include "text/json_text.h"
 
 namespace turnpike::hosts::dashboard {
 
@@ -17,7 +17,7 @@ constexpr std::size_t documents_max = 20;  // read by one page
 json document_of(const site::Facts& facts, std::string_view route_id) {
   const status::BoardDocument* const document =
       facts.board == nullptr ? nullptr : facts.board->operation(route_id);
-  return document == nullptr ? json::object() : base::parse_json(document->at(facts.now_ms));
+  return document == nullptr ? json::object() : text::parse_json(document->at(facts.now_ms));
 }
 
 std::string text_in(const json& object, const char* name) {

@@ -5,13 +5,13 @@
 #include <variant>
 
 #include "base/limits.h"
-#include "base/uri.h"
-#include "base/words.h"
 #include "catalog/readiness.h"
 #include "hosts/form.h"
 #include "registry/policy.h"
 #include "site/live_parts.h"
 #include "site/markdown.h"
+#include "text/uri.h"
+#include "text/words.h"
 
 namespace turnpike::hosts::dashboard {
 
@@ -115,7 +115,7 @@ FilledCall filled_call(const Program& program, const Operation& operation,
   for (const registry::Segment& segment : route.matcher.segments) {
     call.path += '/';
     if (!segment.is_parameter) {
-      base::append_percent_encoded(call.path, segment.text);
+      text::append_percent_encoded(call.path, segment.text);
       continue;
     }
     const FormField& field = fields[next++];
@@ -123,7 +123,7 @@ FilledCall filled_call(const Program& program, const Operation& operation,
       call.problems.push_back(field.name + " is part of the path: give it a value.");
       call.path += "{" + field.name + "}";
     } else {
-      base::append_percent_encoded(call.path, field.value);
+      text::append_percent_encoded(call.path, field.value);
       if (const auto problem = registry::check_segment(segment, field.value)) {
         call.problems.push_back(field.name + ": " + problem->problem + " " + problem->fix);
       }
@@ -133,9 +133,9 @@ FilledCall filled_call(const Program& program, const Operation& operation,
   for (const FormField& field : fields) {
     if (field.in != "query" || field.value.empty()) continue;
     call.query += call.query.empty() ? "" : "&";
-    base::append_percent_encoded(call.query, field.name);
+    text::append_percent_encoded(call.query, field.name);
     call.query += '=';
-    base::append_percent_encoded(call.query, field.value);
+    text::append_percent_encoded(call.query, field.value);
   }
   if (operation.query->deny && call.query.empty()) return call;
   for (const auto& problem : registry::check_query(*operation.query, call.query)) {
@@ -183,7 +183,7 @@ std::string cost_sentence(const Program& program, const Operation& operation, bo
   if (is_free) return "This call costs nothing; it counts in your free windows.";
   if (!operation.price) return "This operation has no price yet, so it cannot be called.";
   const std::uint32_t cost = program.prices()[*operation.price].credit_cost;
-  return "This call costs " + base::credits_text(cost) +
+  return "This call costs " + text::credits_text(cost) +
          " when the provider answers it with success, and nothing otherwise.";
 }
 

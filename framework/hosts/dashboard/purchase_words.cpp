@@ -38,7 +38,7 @@ std::string money(std::string_view currency, std::int64_t minor) {
 }
 
 std::string credits_text(commerce::Credits credits) {
-  return base::credits_text(credits);
+  return text::credits_text(credits);
 }
 
 std::optional<std::int64_t> typed_amount(std::string_view text, std::size_t whole_digits_max) {

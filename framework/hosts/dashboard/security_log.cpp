@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <vector>
 
-#include "base/uri.h"
 #include "hosts/dashboard/account_page.h"
 #include "hosts/dashboard/people_routes.h"
 #include "hosts/web/events.h"
+#include "text/uri.h"
 
 namespace turnpike::hosts::dashboard {
 
@@ -43,7 +43,7 @@ std::string path_with(const AccountPage& page, const identity::AuditQuery& query
     if (value.empty()) return;
     path += path.find('?') == path.npos ? '?' : '&';
     path.append(name).append("=");
-    base::append_percent_encoded(path, value);
+    text::append_percent_encoded(path, value);
   };
   add("actor", query.actor);
   add("action", query.action);

@@ -3,13 +3,13 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/ids.h"
 #include "hosts/account_query.h"
 #include "hosts/dashboard/chart.h"
 #include "hosts/dashboard/pages.h"
 #include "hosts/dashboard/words.h"
 #include "hosts/row_lines.h"
 #include "site/terms_text.h"
+#include "text/time_text.h"
 
 namespace turnpike::hosts::dashboard {
 
@@ -30,7 +30,7 @@ Href calls_of(const AccountPage& page, std::int64_t from_ms, std::int64_t to_ms)
 }
 
 std::string label_of(std::int64_t start_ms, Granularity granularity) {
-  const std::string text = base::rfc3339(start_ms);
+  const std::string text = text::rfc3339(start_ms);
   if (granularity == Granularity::month) return text.substr(0, 7);
   return granularity == Granularity::day ? text.substr(0, 10)
                                          : text.substr(0, 10) + " " + text.substr(11, 5);
@@ -152,7 +152,7 @@ void send_usage_file(const WebRooms& rooms, Turn& turn, const Asked& asked, Line
   std::string text = head_line(form, columns);
   for (const auto& bucket : read->summary.series) {
     text += line_of(form, columns,
-                    {{"start", base::rfc3339(bucket.start_ms)},
+                    {{"start", text::rfc3339(bucket.start_ms)},
                      {"requests", bucket.sums.requests},
                      {"charged", bucket.sums.charged},
                      {"released", bucket.sums.released},

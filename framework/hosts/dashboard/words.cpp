@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "base/ids.h"
-#include "base/uri.h"
+#include "text/time_text.h"
+#include "text/uri.h"
 
 namespace turnpike::hosts::dashboard {
 
@@ -77,7 +77,7 @@ std::string percent(std::int64_t part, std::int64_t whole) {
 }
 
 std::string query_time(std::int64_t at_ms) {
-  const std::string text = base::rfc3339(at_ms);
+  const std::string text = text::rfc3339(at_ms);
   if (at_ms % second_ms != 0) return text.substr(0, 23);
   return text.substr(0, at_ms % minute_ms == 0 ? 16 : 19);
 }
@@ -117,7 +117,7 @@ Href& Href::add(std::string_view name, std::string_view value) {
   if (value.empty()) return *this;
   text_ += std::exchange(has_query_, true) ? '&' : '?';
   text_.append(name).append("=");
-  base::append_percent_encoded(text_, value);
+  text::append_percent_encoded(text_, value);
   return *this;
 }
 
@@ -158,12 +158,12 @@ std::string why_charged(const ledger::UsageRow& call) {
                                  ", which this operation declares a success";
     sentence = call.credits_charged == 0
                    ? "It cost nothing: " + answered + ", at a price of 0."
-                   : "Charged " + base::credits_text(call.credits_charged) + ": " + answered + ".";
+                   : "Charged " + text::credits_text(call.credits_charged) + ": " + answered + ".";
   } else {
     sentence = "Not charged: " + why_not(call);
   }
   if (call.restored) {
-    sentence += " Given back: " + base::credits_text(call.restored->units) + " on " +
+    sentence += " Given back: " + text::credits_text(call.restored->units) + " on " +
                 when(call.restored->recorded_at_ms) + " (" +
                 std::string(ledger::name_of(call.restored->kind)) + ").";
   }
@@ -176,7 +176,7 @@ std::vector<Gate> gates_of(const ledger::UsageRow& call) {
   if (reached_no_provider(call)) {
     gates.push_back({"Credits", "ok", "none were needed"});
   } else {
-    gates.push_back({"Credits", "ok", base::credits_text(call.credit_cost) + " set aside"});
+    gates.push_back({"Credits", "ok", text::credits_text(call.credit_cost) + " set aside"});
   }
   gates.push_back(asked_gate(call));
   gates.push_back(judged_gate(call));
@@ -184,7 +184,7 @@ std::vector<Gate> gates_of(const ledger::UsageRow& call) {
     gates.push_back({"Charge", "bad", "could not be written"});
   } else if (call.outcome_reason == "success") {
     gates.push_back({"Charge", "ok",
-                     base::credits_text(call.credits_charged) + ", before the reply left"});
+                     text::credits_text(call.credits_charged) + ", before the reply left"});
   } else {
     gates.push_back({"Charge", "unknown", "none"});
   }

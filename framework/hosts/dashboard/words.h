@@ -1,4 +1,4 @@
-// The texts of pages besides base/words.h: spans of time, figures, links, and sentences about
+// The texts of pages besides text/words.h: spans of time, figures, links, and sentences about
 // calls. Pure functions; any Thread.
 #pragma once
 
@@ -7,18 +7,18 @@
 #include <string_view>
 #include <vector>
 
-#include "base/words.h"
 #include "catalog/view.h"
 #include "ledger/usage.h"
+#include "text/words.h"
 
 namespace turnpike::hosts::dashboard {
 
 inline constexpr std::int64_t day_ms = 24ll * 60 * 60 * 1'000;
 
-using base::counted;
-using base::day_text;
-inline std::string figure(std::int64_t number) { return base::grouped(number); }  // "12,345"
-inline std::string when(std::int64_t at_ms) { return base::second_text(at_ms); }
+using text::counted;
+using text::day_text;
+inline std::string figure(std::int64_t number) { return text::grouped(number); }  // "12,345"
+inline std::string when(std::int64_t at_ms) { return text::second_text(at_ms); }
 std::string percent(std::int64_t part, std::int64_t whole);  // "99.5 %"; of nothing: "-"
 // Returns a time in UTC in the form of an HTML time control and of a query: "2026-11-24T14:03".
 std::string query_time(std::int64_t at_ms);

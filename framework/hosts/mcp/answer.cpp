@@ -1,6 +1,6 @@
 #include "hosts/mcp/answer.h"
 
-#include "base/canonical_json.h"
+#include "text/canonical_json.h"
 
 namespace turnpike::hosts::mcp {
 namespace {
@@ -62,9 +62,9 @@ Accepted read_accept(Headers headers) noexcept {
 
 std::string server_info_object(const ServiceName& service, std::string_view version) {
   std::string object = R"({"name":)";
-  base::append_canonical_string(object, service.slug());
-  base::append_canonical_string(object.append(R"(,"title":)"), service.name);
-  base::append_canonical_string(object.append(R"(,"version":)"), version);
+  text::append_canonical_string(object, service.slug());
+  text::append_canonical_string(object.append(R"(,"title":)"), service.name);
+  text::append_canonical_string(object.append(R"(,"version":)"), version);
   return object += '}';
 }
 
@@ -90,7 +90,7 @@ std::string result_text(std::string_view id, Era era, const RpcResult& result,
   if (era == Era::modern && result.ttl_ms) {
     next();
     out += R"("ttlMs":)";
-    base::append_canonical_integer(out, *result.ttl_ms);
+    text::append_canonical_integer(out, *result.ttl_ms);
     out += R"(,"cacheScope":"public")";
   }
   const bool shows_server = era == Era::modern;
@@ -132,7 +132,7 @@ RpcResult tool_result(std::string_view structured, bool is_error, std::string_vi
   RpcResult result;
   result.members.reserve(structured.size() + text.size() * 3 / 2 + 96);
   result.members = R"("content":[{"type":"text","text":)";
-  base::append_canonical_string(result.members, text);
+  text::append_canonical_string(result.members, text);
   result.members.append(R"(}],"structuredContent":)").append(structured);
   result.members += is_error ? R"(,"isError":true)" : R"(,"isError":false)";
   return result;
@@ -141,7 +141,7 @@ RpcResult tool_result(std::string_view structured, bool is_error, std::string_vi
 RpcResult text_result(std::string_view text, bool is_error) {
   RpcResult result;
   result.members = R"("content":[{"type":"text","text":)";
-  base::append_canonical_string(result.members, text);
+  text::append_canonical_string(result.members, text);
   result.members += is_error ? R"(}],"isError":true)" : R"(}],"isError":false)";
   return result;
 }

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/strict_object.h"
-#include "base/uri.h"
 #include "hosts/mcp/tool_call.h"
+#include "text/uri.h"
 
 namespace turnpike::hosts::mcp {
 namespace {
@@ -96,7 +96,7 @@ void Arguments::append_pair(std::string& query, const char* name, std::string_vi
                             const Json& value) {
   if (value.is_null()) return;
   query += query.empty() ? "" : "&";
-  base::append_percent_encoded(query, key);
+  text::append_percent_encoded(query, key);
   query += '=';
   const Json single = value.is_array() ? Json() : Json::array({value});
   const Json& items = value.is_array() ? value : single;
@@ -108,7 +108,7 @@ void Arguments::append_pair(std::string& query, const char* name, std::string_vi
       return;
     }
     if (&item != &items.front()) query += ',';
-    base::append_percent_encoded(query, *text);
+    text::append_percent_encoded(query, *text);
   }
 }
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
-#include "base/canonical_json.h"
-#include "base/ids.h"
+#include "text/canonical_json.h"
+#include "text/encoding.h"
 
 namespace turnpike::hosts::mcp {
 namespace {
@@ -105,8 +105,8 @@ std::optional<std::string> decode_header_value(std::string_view value) {
       value.size() >= base64_begin.size() + base64_end.size()) {
     value.remove_prefix(base64_begin.size());
     value.remove_suffix(base64_end.size());
-    auto text = base::from_base64(value);
-    return text && base::is_utf8(*text) ? text : std::nullopt;
+    auto text = text::from_base64(value);
+    return text && text::is_utf8(*text) ? text : std::nullopt;
   }
   const bool is_plain =
       std::all_of(value.begin(), value.end(), [](char c) { return c >= ' ' && c < 0x7F; });

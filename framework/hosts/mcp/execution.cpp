@@ -5,15 +5,15 @@
 #include <utility>
 #include <vector>
 
-#include "base/canonical_json.h"
 #include "base/error_envelope.h"
-#include "base/ids.h"
-#include "base/json_pointer.h"
 #include "base/limits.h"
 #include "base/strict_object.h"
 #include "exchange/reply.h"
 #include "hosts/status_table.h"
 #include "identity/bearer.h"
+#include "text/canonical_json.h"
+#include "text/encoding.h"
+#include "text/json_pointer.h"
 
 namespace turnpike::hosts::mcp {
 namespace {
@@ -28,7 +28,7 @@ constexpr std::array<std::string_view, 3> trace_headers = {"traceparent", "trace
 
 void append_text(std::string& out, std::string_view name, std::string_view value) {
   out.append(",\"").append(name).append("\":");
-  base::append_canonical_string(out, value);
+  text::append_canonical_string(out, value);
 }
 
 bool is_json_content(std::string_view content_type) noexcept {
@@ -38,8 +38,8 @@ bool is_json_content(std::string_view content_type) noexcept {
 }
 
 bool is_json(std::string_view text) {
-  static const base::JsonPointer whole = base::JsonPointer::parse("").value();
-  return base::point(text, whole) != base::Pointed::malformed && base::is_utf8(text);
+  static const text::JsonPointer whole = text::JsonPointer::parse("").value();
+  return base::point(text, whole) != text::Pointed::malformed && text::is_utf8(text);
 }
 
 // Appends a JSON value unchanged, text as a string, anything else in base64.
@@ -48,10 +48,10 @@ void append_body(std::string& out, std::string_view content_type, bool is_encode
   out += ",\"body\":";
   if (!is_encoded && is_json_content(content_type) && is_json(body)) {
     out += body;
-  } else if (!is_encoded && base::is_utf8(body)) {
-    base::append_canonical_string(out, body);
+  } else if (!is_encoded && text::is_utf8(body)) {
+    text::append_canonical_string(out, body);
   } else {
-    out.append(R"({"base64":")").append(base::base64(body)).append("\"}");
+    out.append(R"({"base64":")").append(text::base64(body)).append("\"}");
   }
 }
 
@@ -65,17 +65,17 @@ void append_error(std::string& out, const base::Error& error, std::string_view r
 std::string begin_structured(std::string_view status, int http_status) {
   std::string out = R"({"execution_status":")";
   out.append(status).append(R"(","http_status":)");
-  base::append_canonical_integer(out, http_status);
+  text::append_canonical_integer(out, http_status);
   return out;
 }
 
 void append_facts(std::string& out, const exchange::ReplyFacts& facts,
                   std::string_view request_id) {
   out += ",\"credits_charged\":";
-  base::append_canonical_integer(out, static_cast<std::int64_t>(facts.credits_charged));
+  text::append_canonical_integer(out, static_cast<std::int64_t>(facts.credits_charged));
   if (facts.credits_remaining >= 0) {
     out += ",\"credits_remaining\":";
-    base::append_canonical_integer(out, facts.credits_remaining);
+    text::append_canonical_integer(out, facts.credits_remaining);
   }
   append_text(out, "request_id", request_id);
   if (!facts.generation.empty()) append_text(out, "generation", facts.generation);
@@ -95,7 +95,7 @@ std::optional<std::string> payment_of(const RpcRequest& request) {
   const Json* const payment = request.meta(payment_key);
   if (payment == nullptr) return std::nullopt;
   if (const auto* text = payment->get_ptr<const std::string*>()) return *text;
-  return base::base64(text_of(*payment));
+  return text::base64(text_of(*payment));
 }
 
 // Returns the status of a refused execution, by its endpoint.
@@ -234,16 +234,16 @@ void Execution::take_lane_headers(std::span<const OwnedHeader> lane_headers) {
     if (same_header_name(field.name, "payment-required")) continue;
     if (take_content_header(field.name, field.value)) continue;  // of a stored reply
     if (same_header_name(field.name, "payment-response")) {
-      const auto json = base::from_base64(field.value);
+      const auto json = text::from_base64(field.value);
       if (!json || !is_json(*json)) continue;
       meta_ += meta_.empty() ? "" : ",";
       meta_.append(R"("x402/payment-response":)").append(*json);
       continue;
     }
     lane_headers_ += lane_headers_.empty() ? ",\"headers\":{" : ",";
-    base::append_canonical_string(lane_headers_, lower(field.name));
+    text::append_canonical_string(lane_headers_, lower(field.name));
     lane_headers_ += ':';
-    base::append_canonical_string(lane_headers_, field.value);
+    text::append_canonical_string(lane_headers_, field.value);
   }
   if (!lane_headers_.empty()) lane_headers_ += '}';
 }
@@ -492,7 +492,7 @@ RpcResult Executions::unauthorized(const RpcRequest& request, const base::Error&
   const auto authorization = request.turn.request.find("authorization");
   if (authorization && is_api_key(*authorization)) return result;
   result.meta = R"("mcp/www_authenticate":[)";
-  base::append_canonical_string(result.meta,
+  text::append_canonical_string(result.meta,
                                 challenge_.invalid(!authorization ? "A credential is required"
                                                                   : "The credential is not valid"));
   result.meta += ']';
@@ -517,8 +517,8 @@ RpcResult refused_by_query(const RpcRequest& request, base::Error error) {
 }
 
 std::string_view body_argument_text(const RpcRequest& request) {
-  static const auto pointer = base::JsonPointer::parse("/params/arguments/body").value();
-  return base::text_at(request.message.text, pointer).value_or(std::string_view());
+  static const auto pointer = text::JsonPointer::parse("/params/arguments/body").value();
+  return text::text_at(request.message.text, pointer).value_or(std::string_view());
 }
 
 // No member is required and others are allowed, since clients also validate challenges and

@@ -3,9 +3,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/canonical_json.h"
-#include "base/json_pointer.h"
-#include "base/json_text.h"
+#include "text/canonical_json.h"
+#include "text/json_pointer.h"
+#include "text/json_text.h"
 
 namespace turnpike::hosts::mcp {
 namespace {
@@ -86,14 +86,14 @@ RpcError invalid(std::string message) {
 
 Result<Json, RpcError> read_json(std::string_view text) {
   BoundedReader reader;
-  if (base::read_json(text, reader)) return reader.take();
+  if (text::read_json(text, reader)) return reader.take();
   return error(RpcCode::parse_error,
                "The JSON cannot be read: " + std::string(reader.problem()) + ".");
 }
 
 std::string_view arguments_of(std::string_view message) noexcept {
-  static const auto pointer = base::JsonPointer::parse("/params/arguments").value();
-  const auto text = base::text_at(message, pointer);
+  static const auto pointer = text::JsonPointer::parse("/params/arguments").value();
+  const auto text = text::text_at(message, pointer);
   return text && text->starts_with('{') ? *text : std::string_view("{}");
 }
 
@@ -130,7 +130,7 @@ std::string error_text(std::string_view id, const RpcError& error) {
   std::string out = R"({"jsonrpc":"2.0")";
   if (!id.empty()) out.append(R"(,"id":)").append(id);
   out += R"(,"error":{"code":)";
-  base::append_canonical_integer(out, static_cast<std::int32_t>(error.code));
+  text::append_canonical_integer(out, static_cast<std::int32_t>(error.code));
   out += R"(,"message":)";
   out += text_of(error.message);
   if (!error.data.is_null()) out.append(R"(,"data":)").append(text_of(error.data));

@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/canonical_json.h"
-#include "base/http_field.h"
 #include "base/limits.h"
 #include "hosts/mcp/envelope.h"
 #include "hosts/mcp/progress.h"
 #include "hosts/refusal.h"
 #include "hosts/status_table.h"
 #include "identity/bearer.h"
+#include "text/canonical_json.h"
+#include "text/http_field.h"
 
 namespace turnpike::hosts::mcp {
 namespace {
@@ -50,7 +50,7 @@ std::string instructions(const ServiceName& service, Door door, ToolNames names)
 
 // Whether the type is "application/json", with or without parameters.
 bool is_message_type(std::string_view content_type) noexcept {
-  return same_header_name(base::media_type_of(content_type), json_type);
+  return same_header_name(text::media_type_of(content_type), json_type);
 }
 
 RpcError not_found(std::string_view method, Era era) {
@@ -290,7 +290,7 @@ Answer MessageRoutes::initialize(const RpcRequest& request) const {
   result.members.append(R"(","capabilities":)").append(parts_.features.legacy_capabilities);
   result.members.append(R"(,"serverInfo":)").append(server_info_);
   result.members += R"(,"instructions":)";
-  base::append_canonical_string(
+  text::append_canonical_string(
       result.members, instructions(parts_.service, request.door,
                                    parts_.features.toolsets.toolset()->names()));
   return result;
@@ -301,7 +301,7 @@ Answer MessageRoutes::discover(const RpcRequest& request) const {
   result.members = R"("supportedVersions":[")";
   result.members.append(modern_version).append(R"("],"capabilities":)");
   result.members.append(parts_.features.capabilities).append(R"(,"instructions":)");
-  base::append_canonical_string(
+  text::append_canonical_string(
       result.members, instructions(parts_.service, request.door,
                                    parts_.features.toolsets.toolset()->names()));
   result.ttl_ms = discovery_ttl_ms;

@@ -3,9 +3,9 @@
 #include <string>
 #include <utility>
 
-#include "base/words.h"
 #include "catalog/readiness.h"
 #include "hosts/mcp/service_tools.h"
+#include "text/words.h"
 
 namespace turnpike::hosts::mcp {
 namespace {
@@ -57,7 +57,7 @@ nlohmann::ordered_json ProviderTool::card(Door) const {
   std::string description(tool_.description);
   if (operation_.price) {
     const std::uint32_t cost = program_->prices()[*operation_.price].credit_cost;
-    description += " A success costs " + base::credits_text(cost) + ".";
+    description += " A success costs " + text::credits_text(cost) + ".";
   }
   card["description"] = std::move(description);
   card["inputSchema"] = schema_of(tool_.input_schema);

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "base/canonical_json.h"
 #include "hosts/mcp/answer.h"
+#include "text/canonical_json.h"
 
 namespace turnpike::hosts::mcp {
 
@@ -48,9 +48,9 @@ void Progress::write_notification() {
   std::string json =
       R"({"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":)";
   json.append(token_).append(R"(,"progress":)");
-  base::append_canonical_number(json, static_cast<double>(elapsed_ms) / 1'000);
+  text::append_canonical_number(json, static_cast<double>(elapsed_ms) / 1'000);
   json += R"(,"message":"The call is still running after )";
-  base::append_canonical_integer(json, elapsed_ms / 1'000);
+  text::append_canonical_integer(json, elapsed_ms / 1'000);
   json += R"( s."}})";
   turn_.responder.write(as_event(json));
 }

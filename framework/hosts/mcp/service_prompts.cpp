@@ -4,9 +4,9 @@
 #include <array>
 #include <span>
 
-#include "base/canonical_json.h"
 #include "base/limits.h"
 #include "hosts/mcp/docs.h"
+#include "text/canonical_json.h"
 
 namespace turnpike::hosts::mcp {
 
@@ -106,9 +106,9 @@ std::string render(const Prompt& prompt, const Json& arguments, ToolNames names)
   }
   if (!has_any) text.append("\n").append(prompt.without);
   std::string members = "\"description\":";
-  base::append_canonical_string(members, prompt.description);
+  text::append_canonical_string(members, prompt.description);
   members += R"(,"messages":[{"role":"user","content":{"type":"text","text":)";
-  base::append_canonical_string(members, text);
+  text::append_canonical_string(members, text);
   return members += "}}]";
 }
 

@@ -2,11 +2,11 @@
 
 #include <utility>
 
-#include "base/canonical_json.h"
 #include "catalog/page_request.h"
 #include "hosts/mcp/docs.h"
 #include "hosts/query.h"
 #include "registry/program.h"
+#include "text/canonical_json.h"
 
 namespace turnpike::hosts::mcp {
 
@@ -32,7 +32,7 @@ constexpr std::string_view templates_members =
 
 void append_member(std::string& out, std::string_view name, std::string_view value) {
   out.append(out.empty() || out.back() == '{' ? "\"" : ",\"").append(name).append("\":");
-  base::append_canonical_string(out, value);
+  text::append_canonical_string(out, value);
 }
 
 // Begins the next object of a list.
@@ -133,7 +133,7 @@ ServiceResources::Text ServiceResources::make_text(std::string_view uri, std::st
   append_member(entry, "description", description);
   append_member(entry, "mimeType", markdown_type);
   entry += ",\"size\":";
-  base::append_canonical_integer(entry, static_cast<std::int64_t>(markdown.size()));
+  text::append_canonical_integer(entry, static_cast<std::int64_t>(markdown.size()));
   return {uri, std::move(entry),
           std::make_shared<const std::string>(contents_of(uri, markdown_type, markdown))};
 }

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/ids.h"
 #include "base/limits.h"
-#include "base/uri.h"
 #include "catalog/page_request.h"
 #include "catalog/tool_schema.h"
 #include "hosts/mcp/arguments.h"
+#include "text/encoding.h"
+#include "text/uri.h"
 
 namespace turnpike::hosts::mcp {
 namespace {
@@ -230,7 +230,7 @@ void RouteTool::read_body(Arguments& arguments, std::string_view body_text, Rout
   if (encoded && ask.body) {
     arguments.report("body_base64", "body is there, too", "Send one of the two.");
   } else if (encoded) {
-    ask.body = base::from_base64(*encoded);
+    ask.body = text::from_base64(*encoded);
     if (!ask.body) {
       arguments.report("body_base64", "it is not base64",
                        "Send the standard alphabet with its padding.");
@@ -256,7 +256,7 @@ void RouteTool::read_method(Arguments& arguments, RouteAsk& ask) {
 
 void RouteTool::read_path(Arguments& arguments, RouteAsk& ask) {
   ask.path = arguments.required("path", "Send the path of a route, such as one of the catalog.");
-  const std::string_view unfilled = base::unfilled_parameter(ask.path);
+  const std::string_view unfilled = text::unfilled_parameter(ask.path);
   if (!ask.path.empty() && ask.path.front() != '/') {
     arguments.report("path", "it does not begin with '/'",
                      "Send the path alone, without scheme and host.");
@@ -265,7 +265,7 @@ void RouteTool::read_path(Arguments& arguments, RouteAsk& ask) {
                      "Put the value in its place, percent-encoded.");
   } else if (ask.path.find_first_of("?#") != ask.path.npos) {
     arguments.report("path", "it holds a query or a fragment", "Send the query as query.");
-  } else if (base::path_fault(ask.path) != ask.path.npos) {
+  } else if (text::path_fault(ask.path) != ask.path.npos) {
     arguments.report("path", "it holds what may not stand in a path by RFC 3986",
                      "Percent-encode its parameters: %20 for a blank.");
   }

@@ -6,14 +6,14 @@
 #include <utility>
 #include <variant>
 
-#include "base/http_field.h"
-#include "base/json_pointer.h"
 #include "base/limits.h"
 #include "base/strict_object.h"
-#include "base/uri.h"
 #include "catalog/tool_schema.h"
 #include "registry/policy.h"
 #include "registry/reader.h"
+#include "text/http_field.h"
+#include "text/json_pointer.h"
+#include "text/uri.h"
 
 namespace turnpike::hosts::mcp {
 namespace {
@@ -22,7 +22,7 @@ using nlohmann::json;
 
 constexpr std::int64_t exact_in_double = std::int64_t{1} << 53;
 
-using base::append_percent_encoded;  // also keeps values from being read as `:free`
+using text::append_percent_encoded;  // also keeps values from being read as `:free`
 
 std::string listed(const std::vector<std::string>& names) {
   std::string out;
@@ -335,8 +335,8 @@ void ToolCallReader::read_body() {
     }
   } else if (text == nullptr) {
     body = body_text_;  // re-rendering could change a number
-  } else if (static const auto whole = base::JsonPointer::parse("");
-             !body.empty() && base::point(body, *whole) == base::Pointed::malformed) {
+  } else if (static const auto whole = text::JsonPointer::parse("");
+             !body.empty() && base::point(body, *whole) == text::Pointed::malformed) {
     // Models often send JSON as text; text also preserves numbers exactly.
     return report_argument(registry::body_argument,
                            {"is a string that holds no JSON", "give a JSON value"});
@@ -357,7 +357,7 @@ void ToolCallReader::read_idempotency_key() {
   const std::string* const key = given_text(registry::idempotency_key_argument);
   if (key == nullptr) return;
   constexpr std::size_t bytes_max = base::limits::idempotency_key_bytes_max;
-  if (key->empty() || key->size() > bytes_max || !base::is_visible_ascii(*key)) {
+  if (key->empty() || key->size() > bytes_max || !text::is_visible_ascii(*key)) {
     report_argument(registry::idempotency_key_argument,
                     {"is not in its form",
                      "give 1 to " + std::to_string(bytes_max) + " visible ASCII characters"});

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "base/canonical_json.h"
 #include "catalog/cursor.h"
+#include "text/canonical_json.h"
 
 namespace turnpike::hosts::mcp {
 namespace {
@@ -51,7 +51,7 @@ Toolset::Pages Toolset::render(Door door) const {
     members += ']';
     if (end < here.size()) {
       members += R"(,"nextCursor":)";
-      base::append_canonical_string(members, cursor_after(*here[end - 1]));
+      text::append_canonical_string(members, cursor_after(*here[end - 1]));
       rendered.after.emplace(here[end - 1]->name(), rendered.pages.size() + 1);
     }
     rendered.pages.push_back({std::make_shared<const std::string>(std::move(members))});

@@ -6,11 +6,11 @@
 #include <type_traits>
 #include <utility>
 
-#include "base/ids.h"
-#include "base/uri.h"
 #include "hosts/location.h"
 #include "hosts/origins.h"
 #include "hosts/route_table.h"
+#include "text/encoding.h"
+#include "text/uri.h"
 
 namespace turnpike::hosts::operators {
 namespace {
@@ -133,7 +133,7 @@ auto Console::ask(F&& work) const -> std::invoke_result_t<F> {
 std::string Console::random_text() const {
   std::array<std::uint8_t, 24> bytes{};
   shared_.random.fill(bytes);
-  return base::base64url({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  return text::base64url({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
 std::optional<std::string> Console::token_of(const Turn& turn) const {
@@ -150,7 +150,7 @@ void Console::send_to_login(Turn& turn, bool had_session) const {
   if (turn.request.method() == "GET" && asked_for != console_path) {
     if (!turn.request.query().empty()) asked_for.append("?").append(turn.request.query());
     path += "?return_to=";
-    base::append_percent_encoded(path, asked_for);
+    text::append_percent_encoded(path, asked_for);
   }
   go_to(turn, path, had_session ? std::string_view(cookie_.clear()) : std::string_view());
 }

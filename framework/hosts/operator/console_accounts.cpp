@@ -4,9 +4,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/ids.h"
 #include "hosts/operator/console.h"
 #include "hosts/operator/console_text.h"
+#include "text/time_text.h"
 
 namespace turnpike::hosts::operators {
 namespace {
@@ -50,7 +50,7 @@ identity::AccountQuery query_of(const ConsoleLook& look) {
   query.text = look.asked.query.find("q").value_or("");
   query.status = identity::account_status(look.asked.query.find("status").value_or(""));
   query.limit = accounts_shown + 1;
-  const auto at_ms = base::parse_rfc3339(look.asked.query.find("before").value_or(""));
+  const auto at_ms = text::parse_rfc3339(look.asked.query.find("before").value_or(""));
   if (at_ms) {
     query.before_created_at_ms = *at_ms;
     query.before_id = look.asked.query.find("before_id").value_or("");
@@ -193,7 +193,7 @@ std::optional<Error> fill_accounts(const ConsoleLook& look, site::Slots slots) {
     site::Slots older = slots.add("OLDER");
     older.set("QUERY", query.text);
     older.set("STATUS", query.status ? identity::name_of(*query.status) : "");
-    older.set("BEFORE", base::rfc3339(accounts->back().created_at_ms));
+    older.set("BEFORE", text::rfc3339(accounts->back().created_at_ms));
     older.set("BEFORE_ID", accounts->back().id);
   }
   return std::nullopt;

@@ -6,11 +6,11 @@
 #include <utility>
 #include <vector>
 
-#include "base/ids.h"
-#include "base/words.h"
 #include "hosts/operator/console.h"
 #include "hosts/operator/console_text.h"
 #include "site/terms_text.h"
+#include "text/time_text.h"
+#include "text/words.h"
 
 namespace turnpike::hosts::operators {
 namespace {
@@ -162,7 +162,7 @@ void show_check(const ConsoleLook& look, const BookCheck& check, site::Slots slo
   slots.set("ACCOUNTS", count_text(check.accounts));
   slots.set("CLASS", check.problems == 0 ? "ok" : "bad");
   slots.set("STATE", check.problems == 0 ? "the books are right"
-                                         : base::counted(check.problems, "problem"));
+                                         : text::counted(check.problems, "problem"));
   slots.set_if("PROBLEM", check.first_problem);
 }
 
@@ -186,14 +186,14 @@ std::optional<Error> show_checks(const ConsoleLook& look, site::Slots slots) {
   slots.set("SIGNED_STATE", signed_last->empty()
                                 ? std::string("no checkpoint was signed yet")
                                 : "since the last checkpoint, of " +
-                                      base::counted(signed_last->front().facts, "fact"));
+                                      text::counted(signed_last->front().facts, "fact"));
   return std::nullopt;
 }
 
 ledger::CorrectionQuery correction_query(const ConsoleLook& look) {
   ledger::CorrectionQuery query;
   query.limit = corrections_shown + 1;
-  const auto at_ms = base::parse_rfc3339(look.asked.query.find("before").value_or(""));
+  const auto at_ms = text::parse_rfc3339(look.asked.query.find("before").value_or(""));
   if (at_ms) {
     query.before_recorded_at_ms = *at_ms;
     query.before_id = look.asked.query.find("before_id").value_or("");
@@ -221,7 +221,7 @@ std::optional<Error> show_corrections(const ConsoleLook& look, site::Slots slots
   slots.show_if(!list->empty(), "HAS_CORRECTION");
   if (has_more) {
     site::Slots older = slots.add("OLDER");
-    older.set("BEFORE", base::rfc3339(list->back().made.recorded_at_ms));
+    older.set("BEFORE", text::rfc3339(list->back().made.recorded_at_ms));
     older.set("BEFORE_ID", list->back().made.id);
   }
   return std::nullopt;

@@ -6,11 +6,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/ids.h"
-#include "base/json_text.h"
 #include "hosts/operator/console.h"
 #include "hosts/operator/console_text.h"
 #include "status/book.h"
+#include "text/json_text.h"
+#include "text/time_text.h"
 
 namespace turnpike::hosts::operators {
 namespace {
@@ -41,13 +41,13 @@ void show_provider(const ConsoleLook& look, const registry::Provider& provider,
   const status::BoardDocument* const found =
       look.facts.board == nullptr ? nullptr : look.facts.board->provider(provider.key);
   const json document =
-      found == nullptr ? json::object() : base::parse_json(found->at(look.now_ms()));
+      found == nullptr ? json::object() : text::parse_json(found->at(look.now_ms()));
   if (!document.is_object()) return;
   set_state(row, "", text_in(document, "status"));
   set_state(row, "REACH_", text_in(document, "reachability_status"));
   set_state(row, "CONTRACT_", text_in(document, "operation_family_status"));
   const std::string observed = text_in(document, "observed_at");
-  row.set("OBSERVED", time_text(base::parse_rfc3339(observed).value_or(0)));
+  row.set("OBSERVED", time_text(text::parse_rfc3339(observed).value_or(0)));
 }
 
 // The probes made today, of the daily budget.

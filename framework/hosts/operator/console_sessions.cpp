@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <array>
 
-#include "base/ids.h"
+#include "text/encoding.h"
 
 namespace turnpike::hosts::operators {
 
 std::string ConsoleSessions::random_text() {
   std::array<std::uint8_t, 32> bytes{};
   random_.fill(bytes);
-  return base::base64url({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  return text::base64url({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
 std::string ConsoleSessions::begin(const crypto::Sha256& credential) {

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <cstdio>
 
-#include "base/words.h"
 #include "hosts/page.h"
+#include "text/words.h"
 
 namespace turnpike::hosts::operators {
 namespace {
@@ -21,10 +21,10 @@ std::string with_digits(double value, int digits) {
 }  // namespace
 
 std::string time_text(std::int64_t time_ms) {
-  return time_ms == 0 ? "never" : base::minute_text(time_ms);
+  return time_ms == 0 ? "never" : text::minute_text(time_ms);
 }
 
-std::string day_text(std::int64_t day) { return base::day_text(day * ms_per_day); }
+std::string day_text(std::int64_t day) { return text::day_text(day * ms_per_day); }
 
 std::string age_text(std::int64_t age_ms) {
   const std::int64_t seconds = std::max<std::int64_t>(age_ms, 0) / 1'000;
@@ -34,7 +34,7 @@ std::string age_text(std::int64_t age_ms) {
   return std::to_string(seconds / 86'400) + " days";
 }
 
-std::string count_text(std::int64_t number) { return base::grouped(number); }
+std::string count_text(std::int64_t number) { return text::grouped(number); }
 
 std::string share_text(double part, double whole) {
   if (whole <= 0) return "-";

@@ -4,9 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/ids.h"
 #include "base/strict_object.h"
 #include "identity/bearer.h"
+#include "text/time_text.h"
 
 namespace turnpike::hosts::operators {
 namespace {
@@ -62,7 +62,7 @@ std::string receipt_json(const ledger::Correction& correction) {
                         {"kind", name_of(correction.kind)},
                         {"creditsRestored", std::to_string(correction.units)},
                         {"allocationId", correction.allocation_id},
-                        {"recordedAt", base::rfc3339(correction.recorded_at_ms)},
+                        {"recordedAt", text::rfc3339(correction.recorded_at_ms)},
                         {"operatorId", correction.operator_id}}
       .dump();
 }

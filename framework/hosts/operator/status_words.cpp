@@ -6,8 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/ids.h"
 #include "base/strict_object.h"
+#include "text/time_text.h"
 
 namespace turnpike::hosts::operators {
 namespace {
@@ -42,7 +42,7 @@ class Checks {
   std::int64_t time(const std::string& member, const std::string& text) {
     const std::string location = "/" + member;
     if (has_problem(location)) return 0;
-    const auto time_ms = base::parse_rfc3339(text);
+    const auto time_ms = text::parse_rfc3339(text);
     if (!time_ms) {
       problems_.push_back({location, "it is no time",
                            "Write it by RFC 3339 in UTC, such as 2027-01-31T18:00:00Z"});
@@ -68,7 +68,7 @@ class Checks {
 };
 
 json time_or_null(std::int64_t time_ms) {
-  return time_ms == 0 ? json(nullptr) : json(base::rfc3339(time_ms));
+  return time_ms == 0 ? json(nullptr) : json(text::rfc3339(time_ms));
 }
 
 }  // namespace
@@ -134,7 +134,7 @@ json document_of(const status::ShownIncident& shown) {
   const status::Incident& incident = shown.incident;
   json notes = json::array();
   for (const status::IncidentNote& note : shown.notes) {
-    notes.push_back({{"at", base::rfc3339(note.at_ms)},
+    notes.push_back({{"at", text::rfc3339(note.at_ms)},
                      {"operator", note.operator_id},
                      {"note", note.text}});
   }
@@ -147,7 +147,7 @@ json document_of(const status::ShownIncident& shown) {
           {"resolution", has_resolution ? json(name_of(incident.resolution)) : json(nullptr)},
           {"signals", incident.signals},
           {"affected", incident.affected},
-          {"started_at", base::rfc3339(incident.started_at_ms)},
+          {"started_at", text::rfc3339(incident.started_at_ms)},
           {"opened_at", time_or_null(incident.opened_at_ms)},
           {"recovering_at", time_or_null(incident.recovering_at_ms)},
           {"resolved_at", time_or_null(incident.resolved_at_ms)},
@@ -161,8 +161,8 @@ json document_of(const status::ShownIncident& shown) {
 json document_of(const status::Maintenance& maintenance) {
   return {{"maintenance_id", maintenance.id},
           {"scope", maintenance.scope},
-          {"starts_at", base::rfc3339(maintenance.starts_at_ms)},
-          {"ends_at", base::rfc3339(maintenance.ends_at_ms)},
+          {"starts_at", text::rfc3339(maintenance.starts_at_ms)},
+          {"ends_at", text::rfc3339(maintenance.ends_at_ms)},
           {"note", maintenance.text}};
 }
 

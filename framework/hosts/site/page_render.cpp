@@ -9,13 +9,13 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/brotli.h"
-#include "base/json_text.h"
-#include "base/words.h"
 #include "catalog/rendering.h"
 #include "hosts/page.h"
 #include "site/markdown.h"
 #include "site/terms_text.h"
+#include "text/brotli.h"
+#include "text/json_text.h"
+#include "text/words.h"
 
 namespace turnpike::hosts::public_site {
 
@@ -71,7 +71,7 @@ std::map<std::uint32_t, OfferedPrice> offered_prices(const site::Facts& facts) {
 
 std::string label_of(std::uint32_t credits, const OfferedPrice& price) {
   std::string label = site::credits_text(credits) + ", " +
-                      base::counted(price.operations, "operation");
+                      text::counted(price.operations, "operation");
   if (!price.example.empty()) label += ": " + price.example;
   return label;
 }
@@ -136,7 +136,7 @@ site::Markup bars_of(const nlohmann::json& document) {
     const bool is_known = day >= missing;
     const std::size_t at = left_out + static_cast<std::size_t>(is_known ? day - missing : 0);
     const Bar& bar =
-        bar_of(is_known ? base::text_member(days[at], "status").value_or("") : std::string());
+        bar_of(is_known ? text::text_member(days[at], "status").value_or("") : std::string());
     svg += "<rect x=\"" + std::to_string(day * bar_step) + "\" y=\"" +
            std::to_string(bars_height - bar.height) + "\" width=\"" + std::to_string(bar_width) +
            "\" height=\"" + std::to_string(bar.height) + "\"";
@@ -149,8 +149,8 @@ site::Markup bars_of(const nlohmann::json& document) {
 void fill_status(const PageContext& context, Slots slots) {
   if (context.facts.board == nullptr) return;
   const auto document =
-      base::parse_json(context.facts.board->gateway().at(context.facts.now_ms));
-  const std::string level = base::text_member(document, "status").value_or("unknown");
+      text::parse_json(context.facts.board->gateway().at(context.facts.now_ms));
+  const std::string level = text::text_member(document, "status").value_or("unknown");
   const Bar& bar = bar_of(level);
   slots.show("STATUS");
   slots.set("STATE_CLASS", bar.state.empty() ? "ok" : bar.state);
@@ -224,7 +224,7 @@ PageBytes bytes_of(std::string body, std::string_view content_type) {
   PageBytes form;
   form.content_type = content_type;
   form.etag = catalog::etag_of(body);
-  form.brotli = base::brotli_of(body, base::Effort::fast);
+  form.brotli = text::brotli_of(body, text::Effort::fast);
   form.brotli_etag = "\"br-" + form.etag.substr(1);
   form.body = std::move(body);
   return form;

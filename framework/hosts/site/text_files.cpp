@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/xml_text.h"
+#include "text/xml_text.h"
 
 namespace turnpike::hosts::public_site {
 
@@ -77,7 +77,7 @@ std::string sitemap(const std::vector<MarkdownPage>& pages, const std::string& w
                     "<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n";
   for (const MarkdownPage& page : pages) {
     out += "<url><loc>";
-    base::append_xml(out, web + page.path);
+    text::append_xml(out, web + page.path);
     out += "</loc>";
     if (!page.updated.empty()) out += "<lastmod>" + page.updated + "</lastmod>";
     out += "</url>\n";

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-#include "base/json_text.h"
-#include "base/words.h"
 #include "hosts/account/account_routes.h"
 #include "hosts/account/grant_routes.h"
 #include "hosts/web/page_turn.h"
 #include "oauth/redirect_uri.h"
+#include "text/json_text.h"
+#include "text/words.h"
 
 namespace turnpike::hosts::web {
 
@@ -77,9 +77,9 @@ Result<std::vector<GrantableAccount>, Error> with_balances(
   for (const identity::Membership& one : memberships) {
     const auto balance = reads.credit_balance(one.account.id);
     if (!balance.ok()) return balance.error();
-    const auto credits = base::parse_json(*balance).at("creditBalance").get<std::string>();
+    const auto credits = text::parse_json(*balance).at("creditBalance").get<std::string>();
     accounts.push_back(
-        {one.account.id, one.account.name, base::credits_text(std::stoll(credits))});
+        {one.account.id, one.account.name, text::credits_text(std::stoll(credits))});
   }
   return accounts;
 }

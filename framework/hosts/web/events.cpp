@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
-#include "base/words.h"
 #include "hosts/web/views.h"
+#include "text/words.h"
 
 namespace turnpike::hosts::web {
 
@@ -184,7 +184,7 @@ void fill_events(site::Slots slots, const std::vector<identity::AuditEvent>& eve
   site::Slots list = slots.include("EVENTS", "people/event_rows.html");
   for (const identity::AuditEvent& event : events) {
     site::Slots row = list.add("EVENT");
-    row.set("AT", base::minute_text(event.at_ms));
+    row.set("AT", text::minute_text(event.at_ms));
     row.set("WHO", who_is(event.actor.principal, names));
     const std::string_view target = name_in(names, event.target);
     row.set("WHAT", sentence_of(event.action, !target.empty()));

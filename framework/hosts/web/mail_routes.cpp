@@ -2,12 +2,12 @@
 
 #include <charconv>
 
-#include "base/ids.h"
 #include "base/strict_object.h"
 #include "hosts/account/account_routes.h"
 #include "hosts/account/people_json.h"
 #include "hosts/account/people_routes.h"
 #include "hosts/web/page_turn.h"
+#include "text/time_text.h"
 
 namespace turnpike::hosts::web {
 
@@ -102,7 +102,7 @@ void list_notices(const WebRooms& rooms, Turn& turn, const Asked& asked) {
                         {"notice", name_of(one.notice)},
                         {"detail", one.detail},
                         {"address", one.address},
-                        {"at", base::rfc3339(one.at_ms)}};
+                        {"at", text::rfc3339(one.at_ms)}};
               })});
 }
 

@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <array>
 
-#include "base/ids.h"
-#include "base/uri.h"
 #include "hosts/account/account_routes.h"
 #include "hosts/account/people_json.h"
 #include "hosts/form.h"
 #include "hosts/page.h"
 #include "hosts/web/page_turn.h"
 #include "oauth/redirect_uri.h"
+#include "text/encoding.h"
+#include "text/uri.h"
 
 namespace turnpike::hosts::web {
 
@@ -47,9 +47,9 @@ struct Journey {
 Journey new_journey(const WebRooms& rooms, const std::string& back) {
   std::array<std::uint8_t, browser_characters / 2> bytes{};
   rooms.random.fill(bytes);
-  Journey journey{base::hex(bytes) + "." + back, back};
+  Journey journey{text::hex(bytes) + "." + back, back};
   std::string encoded;
-  base::append_percent_encoded(encoded, journey.text);
+  text::append_percent_encoded(encoded, journey.text);
   if (encoded.size() > journey_bytes_max) return new_journey(rooms, std::string(own_path));
   return journey;
 }
@@ -58,7 +58,7 @@ Journey new_journey(const WebRooms& rooms, const std::string& back) {
 Result<Journey, Error> journey_of(const WebRooms& rooms, Turn& turn) {
   const auto cookie = rooms.cookies.provider.read(turn.request.headers());
   if (!cookie.ok()) return cookie.error();
-  const auto text = base::percent_decoded(cookie->value_or(""));
+  const auto text = text::percent_decoded(cookie->value_or(""));
   if (!text || text->size() <= browser_characters || (*text)[browser_characters] != '.') {
     return Error{ErrorCode::auth_ceremony_ended,
                  "This was not begun in this browser, or took too long: begin anew."};

@@ -2,12 +2,12 @@
 
 #include <array>
 
-#include "base/ids.h"
-#include "base/json_text.h"
 #include "base/strict_object.h"
 #include "hosts/account/account_routes.h"
 #include "hosts/account/people_json.h"
 #include "hosts/account/people_routes.h"
+#include "text/encoding.h"
+#include "text/json_text.h"
 
 namespace turnpike::hosts::web {
 
@@ -34,7 +34,7 @@ bool has_no_members(Turn& turn, const Asked& asked) {
 
 void send_ceremony(Turn& turn, const identity::BegunCeremony& ceremony, ReplyFields& more) {
   const std::string body =
-      Json{{"ceremonyId", ceremony.id}, {"publicKey", base::parse_json(ceremony.options)}}.dump();
+      Json{{"ceremonyId", ceremony.id}, {"publicKey", text::parse_json(ceremony.options)}}.dump();
   turn.reply({.body = body}, more);
 }
 
@@ -60,7 +60,7 @@ void begin_passkey(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   if (!has_no_members(turn, asked)) return;
   std::array<std::uint8_t, 16> bytes{};
   rooms.random.fill(bytes);
-  const std::string browser = base::hex(bytes);
+  const std::string browser = text::hex(bytes);
   const std::string cookie = rooms.cookies.browser.set(browser, browser_seconds);
   ReplyFields more;
   more.add("Set-Cookie", cookie);

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "base/ids.h"
-#include "base/uri.h"
-#include "base/words.h"
 #include "hosts/web/events.h"
+#include "text/encoding.h"
+#include "text/uri.h"
+#include "text/words.h"
 
 namespace turnpike::hosts::web {
 
@@ -18,7 +18,7 @@ bool has_method(const std::vector<std::string_view>& methods, std::string_view m
 }
 
 std::string day_or_never(const std::optional<std::int64_t>& at_ms) {
-  return at_ms ? base::day_text(*at_ms) : "never";
+  return at_ms ? text::day_text(*at_ms) : "never";
 }
 
 std::string provider_name(const std::vector<ProviderChoice>& providers, const std::string& key) {
@@ -44,7 +44,7 @@ void fill_notices(Slots slots, const AccountView& view) {
   Slots news = slots.add("NEWS");
   for (const identity::UnseenNotice& notice : view.notices) {
     Slots row = news.add("NOTICE");
-    row.set("AT", base::minute_text(notice.at_ms));
+    row.set("AT", text::minute_text(notice.at_ms));
     row.set("WHAT", sentence_of(notice.notice));
     row.set_if("DETAIL", notice.detail);
     row.set_if("ADDRESS", notice.address);
@@ -71,7 +71,7 @@ std::string credential_ids(const AccountView& view) {
   std::string ids;
   for (const identity::Passkey& passkey : view.passkeys) {
     if (passkey.rp_id != view.passkey_domain) continue;
-    ids += (ids.empty() ? "" : " ") + base::base64url(passkey.facts.credential_id);
+    ids += (ids.empty() ? "" : " ") + text::base64url(passkey.facts.credential_id);
   }
   return ids;
 }
@@ -79,7 +79,7 @@ std::string credential_ids(const AccountView& view) {
 void fill_passkeys(Slots slots, const AccountView& view) {
   slots.set("PASSKEY_COUNT", count_of(view.passkeys.size(), "passkey", "passkeys"));
   slots.set("PASSKEY_DOMAIN", view.passkey_domain);
-  slots.set("HANDLE", base::base64url(view.person.webauthn_handle));
+  slots.set("HANDLE", text::base64url(view.person.webauthn_handle));
   slots.set("CREDENTIAL_IDS", credential_ids(view));
   const bool has_others = view.credentials.has_password || !view.identities.empty();
   if (view.passkeys.empty()) slots.show(has_others ? "NO_PASSKEY" : "NOTHING_TO_SIGN_IN_WITH");
@@ -91,7 +91,7 @@ void fill_passkeys(Slots slots, const AccountView& view) {
     Slots row = list.add("PASSKEY");
     row.set("ID", passkey.id);
     row.set("NAME", passkey.name);
-    row.set("ADDED", base::day_text(passkey.created_at_ms));
+    row.set("ADDED", text::day_text(passkey.created_at_ms));
     row.set("USED", day_or_never(passkey.last_used_at_ms));
   }
 }
@@ -122,7 +122,7 @@ void fill_identities(Slots slots, const AccountView& view) {
     row.set("ID", identity.id);
     row.set("NAME", provider_name(view.providers, identity.provider));
     row.set("KNOWN_AS", identity.email.empty() ? identity.subject : identity.email);
-    row.set("ADDED", base::day_text(identity.linked_at_ms));
+    row.set("ADDED", text::day_text(identity.linked_at_ms));
     row.set("USED", day_or_never(identity.last_used_at_ms));
   }
   if (!view.may_enrol) return;
@@ -165,7 +165,7 @@ void fill_grants(Slots slots, const AccountView& view) {
     Slots row = section.add("GRANT");
     row.set("ID", grant.id);
     row.set("NAME", grant.client_name.empty() ? "a program without a name" : grant.client_name);
-    row.set("ADDED", base::day_text(grant.created_at_ms));
+    row.set("ADDED", text::day_text(grant.created_at_ms));
     row.set("USED", day_or_never(grant.last_used_at_ms));
   }
 }
@@ -178,7 +178,7 @@ void fill_sessions(Slots slots, const AccountView& view) {
     row.set("ID", session.id);
     row.set("NAME", session.name.empty() ? session.user_agent : session.name);
     row.set("ADDRESS", session.address);
-    row.set("SEEN", base::minute_text(session.last_seen_at_ms));
+    row.set("SEEN", text::minute_text(session.last_seen_at_ms));
     row.show(is_own ? "IS_OWN" : "IS_OTHER");
   }
   slots.show_if(view.sessions.size() > 1, "OTHER_SESSIONS");
@@ -220,7 +220,7 @@ void LoginView::fill(Slots slots) const {
   for (const ProviderChoice& provider : providers) {
     // A link, not a form: its redirects lead to other hosts (see HandoverView).
     std::string path = "/login/oidc/" + provider.key + "?return_to=";
-    base::append_percent_encoded(path, return_to);
+    text::append_percent_encoded(path, return_to);
     Slots row = slots.add("PROVIDER");
     row.set("PATH", path);
     row.set("NAME", provider.name);
@@ -284,8 +284,8 @@ void ConsentView::fill(Slots slots) const {
   slots.set_if("DOCUMENT_HOST", document_host);
   slots.set("TARGET", target);
   slots.set("REQUEST", request);
-  slots.set("IDLE", base::counted(idle_days, "day"));
-  slots.set("LONGEST", base::counted(days_max, "day"));
+  slots.set("IDLE", text::counted(idle_days, "day"));
+  slots.set("LONGEST", text::counted(days_max, "day"));
   const bool is_granting = standing == identity::Standing::stepped_up && !accounts.empty();
   slots.show(is_granting ? "GRANTING" : "REFUSING_ONLY");
   if (standing == identity::Standing::enrolling) {

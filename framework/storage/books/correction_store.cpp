@@ -1,7 +1,7 @@
 #include <limits>
 
-#include "base/words.h"
 #include "storage/stores.h"
+#include "text/words.h"
 
 namespace turnpike::storage {
 namespace {
@@ -119,7 +119,7 @@ class SqlCorrectionStore final : public ledger::CorrectionStore {
         fact.number(0, 0) - transaction.run(select_corrected, {request.message_id}).number(0, 0);
     if (request.units > left) {
       return base::Error{ErrorCode::billing_correction_exceeds_charge,
-                         "Of the charge of this message " + base::credits_text(left) +
+                         "Of the charge of this message " + text::credits_text(left) +
                              (left == 1 ? " is" : " are") + " left to be restored."};
     }
     return record(transaction, request);

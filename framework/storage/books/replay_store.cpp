@@ -1,9 +1,9 @@
 #include "storage/books/replay_store.h"
 
 #include "base/crash_points.h"
-#include "base/ids.h"
 #include "base/limits.h"
 #include "storage/books/leases.h"
+#include "text/encoding.h"
 
 namespace turnpike::storage {
 namespace {
@@ -58,11 +58,11 @@ constexpr Query delete_old_replays{
 std::string text_of(const std::vector<OwnedHeader>& headers) {
   std::string text;
   for (const OwnedHeader& header : headers) text += header.name + '\n' + header.value + '\n';
-  return base::base64url(text);
+  return text::base64url(text);
 }
 
 std::string decoded(const std::string& text) {
-  auto bytes = base::from_base64url(text);
+  auto bytes = text::from_base64url(text);
   if (!bytes) throw StoreError(StoreError::Kind::fatal, "a stored reply is not base64url");
   return *std::move(bytes);
 }
@@ -175,7 +175,7 @@ class SqlReplayStore final : public ledger::ReplayStore {
 ReplyColumns columns_of(const ReplyToKeep& reply) {
   if (reply.how == ReplyToKeep::How::too_large) return {"too_large", 0, "", ""};
   return {"stored", reply.reply.status, text_of(reply.reply.headers),
-          base::base64url(reply.reply.body)};
+          text::base64url(reply.reply.body)};
 }
 
 bool keep_charged_reply(Transaction& transaction, const ReplyToKeep& reply) {

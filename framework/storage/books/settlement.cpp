@@ -5,8 +5,8 @@
 #include <unordered_set>
 
 #include "base/crash_points.h"
-#include "base/ids.h"
 #include "storage/books/replay_store.h"
+#include "text/encoding.h"
 
 namespace turnpike::storage {
 namespace {
@@ -74,7 +74,7 @@ bool BatchRows::next() {
               [](const auto& left, const auto& right) { return left.lease_id < right.lease_id; });
   }
   chain_.head = ledger::fact_hash(chain_.head, row_, shares_, buffer_);
-  hash_ = base::hex(chain_.head);
+  hash_ = text::hex(chain_.head);
   return true;
 }
 

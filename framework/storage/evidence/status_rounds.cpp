@@ -1,7 +1,7 @@
 #include "base/crash_points.h"
-#include "base/ids.h"
 #include "storage/evidence/status_rows.h"
 #include "storage/evidence/status_store.h"
+#include "text/encoding.h"
 
 namespace turnpike::storage {
 namespace {
@@ -232,7 +232,7 @@ class RoundWrite {
     }
     const std::string_view key(reinterpret_cast<const char*>(closed_.key.data()),
                                closed_.key.size());
-    transaction.run(insert_key, {head_.kid, base::base64url(key), whole(head_.round)});
+    transaction.run(insert_key, {head_.kid, text::base64url(key), whole(head_.round)});
   }
 
   const ClosedRound& closed_;

@@ -6,9 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/hex.h"
-#include "base/ids.h"
-#include "base/json_text.h"
+#include "text/encoding.h"
+#include "text/json_text.h"
 
 namespace turnpike::storage {
 namespace {
@@ -16,8 +15,8 @@ namespace {
 std::string from_stored_hex(std::string_view hex) {
   std::string bytes(hex.size() / 2, '\0');
   for (std::size_t at = 0; at < bytes.size(); ++at) {
-    const int high = base::hex_value(hex[2 * at]);
-    const int low = base::hex_value(hex[2 * at + 1]);
+    const int high = text::hex_value(hex[2 * at]);
+    const int low = text::hex_value(hex[2 * at + 1]);
     bytes[at] = static_cast<char>(high << 4 | low);
   }
   return bytes;
@@ -26,7 +25,7 @@ std::string from_stored_hex(std::string_view hex) {
 template <class Item>
 std::vector<Item> stored_list(const std::string& json) {
   try {
-    return base::parse_json(json).get<std::vector<Item>>();
+    return text::parse_json(json).get<std::vector<Item>>();
   } catch (const nlohmann::json::exception&) {
     refuse_stored("a list", json);
   }
@@ -45,7 +44,7 @@ std::string packed(Engine engine, std::string_view text) {
   }
   bytes.resize(size);
   if (engine == Engine::sqlite) return bytes;
-  return base::hex({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
+  return text::hex({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
 }
 
 std::string unpacked(std::string_view hex) {

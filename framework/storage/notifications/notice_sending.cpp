@@ -1,6 +1,6 @@
-#include "base/ids.h"
 #include "storage/notifications/notice_store.h"
 #include "storage/people/audit_rows.h"
+#include "text/encoding.h"
 
 namespace turnpike::storage {
 namespace {
@@ -57,8 +57,8 @@ constexpr Query select_notice_standing{
     "iii"};
 
 DueDelivery due_notice_at(const Rows& rows, std::string id, std::int64_t lease_until_ms) {
-  const auto secret = base::from_base64url(rows.text(0, 6));
-  const auto old_secret = base::from_base64url(rows.text(0, 7));
+  const auto secret = text::from_base64url(rows.text(0, 6));
+  const auto old_secret = text::from_base64url(rows.text(0, 7));
   const auto type = notices::event_type_of(rows.text(0, 2));
   if (!secret || !old_secret || !type) {
     throw StoreError(StoreError::Kind::unavailable, "a delivery's row cannot be read");

@@ -2,9 +2,9 @@
 
 #include <limits>
 
-#include "base/ids.h"
 #include "storage/notifications/notice_rows.h"
 #include "storage/people/audit_rows.h"
+#include "text/encoding.h"
 
 namespace turnpike::storage {
 namespace {
@@ -162,7 +162,7 @@ SqlNoticeStore::Answer<Endpoint> SqlNoticeStore::create(const notices::NewEndpoi
                     {id, wanted.account_id, wanted.url, wanted.description,
                      notices::types_text(wanted.types), notices::name_of(disabled),
                      wanted.is_enabled ? std::int64_t{-1} : now_ms,
-                     base::base64url(wanted.secret), now_ms, actor.principal});
+                     text::base64url(wanted.secret), now_ms, actor.principal});
     audit(transaction, actor, wanted.account_id, "notification_endpoint.create", id,
           notices::host_of(wanted.url));
     return endpoint_at(transaction.run(lock_endpoint, {wanted.account_id, id}), 0);
@@ -234,7 +234,7 @@ SqlNoticeStore::Answer<std::optional<Endpoint>> SqlNoticeStore::rotate(
     const Rows rows = transaction.run(lock_endpoint, {account_id, id});
     if (rows.empty()) return Rotated{};
     const std::int64_t until_ms = context_.now_ms(transaction) + notices::old_secret_ms;
-    transaction.run(rotate_secret, {until_ms, base::base64url(secret), id});
+    transaction.run(rotate_secret, {until_ms, text::base64url(secret), id});
     audit(transaction, actor, account_id, "notification_endpoint.rotate_secret", id, "");
     return Rotated(endpoint_at(transaction.run(lock_endpoint, {account_id, id}), 0));
   });

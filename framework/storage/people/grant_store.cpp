@@ -2,13 +2,13 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "base/ids.h"
-#include "base/json_text.h"
 #include "oauth/grant_store.h"
 #include "storage/books/leases.h"
 #include "storage/people/audit_rows.h"
 #include "storage/people/grant_rows.h"
 #include "storage/people/session_rows.h"
+#include "text/encoding.h"
+#include "text/json_text.h"
 
 namespace turnpike::storage {
 namespace {
@@ -143,7 +143,7 @@ Client client_at(const Rows& rows, std::size_t row, std::int64_t now_ms) {
   client.id = rows.text(row, 0);
   client.metadata.name = rows.text(row, 1);
   client.metadata.uri = rows.text(row, 2);
-  for (const auto& uri : base::parse_json(rows.text(row, 3))) {
+  for (const auto& uri : text::parse_json(rows.text(row, 3))) {
     client.metadata.redirect_uris.push_back(uri.get<std::string>());
   }
   client.created_at_ms = rows.number(row, 4);
@@ -348,7 +348,7 @@ class SqlGrantStore final : public oauth::GrantStore {
     using Answer = std::optional<identity::GrantRecord>;
     return answered<Answer>(context_, ErrorCode::auth_unavailable, "find access token", [&] {
       return context_.database.with([&](Connection& connection) -> Answer {
-        const Rows rows = connection.run(select_access, {base::hex(digest)});
+        const Rows rows = connection.run(select_access, {text::hex(digest)});
         if (rows.empty() || rows.number(0, 5) <= context_.now_ms(connection)) return std::nullopt;
         return identity::GrantRecord{
             rows.text(0, 0),
@@ -392,7 +392,7 @@ class SqlGrantStore final : public oauth::GrantStore {
   std::int64_t add_access(Transaction& transaction, const LockedGrant& grant,
                           const oauth::NewTokens& tokens, std::int64_t now_ms) const {
     const std::int64_t until_ms = std::min(now_ms + tokens.access_valid_ms, grant.expires_at_ms);
-    transaction.run(insert_token, {base::hex(tokens.access), "access", grant.id, 0, "", until_ms});
+    transaction.run(insert_token, {text::hex(tokens.access), "access", grant.id, 0, "", until_ms});
     return until_ms - now_ms;
   }
   void add_refresh(Transaction& transaction, const LockedGrant& grant,
@@ -400,7 +400,7 @@ class SqlGrantStore final : public oauth::GrantStore {
                    std::int64_t now_ms) const {
     const std::int64_t until_ms = std::min(now_ms + tokens.refresh_idle_ms, grant.expires_at_ms);
     transaction.run(insert_token,
-                    {base::hex(tokens.refresh), "refresh", grant.id, generation, "", until_ms});
+                    {text::hex(tokens.refresh), "refresh", grant.id, generation, "", until_ms});
   }
 
   // nullopt: refused. Not an error of the transaction, since grants that a replay ended must stay
@@ -437,7 +437,7 @@ Result<Grant, base::Error> SqlGrantStore::approve(const identity::UsedCeremony& 
                     {id, wanted.client_id, wanted.redirect_uri, wanted.person_id, wanted.account_id,
                      wanted.caps.per_day.value_or(-1), wanted.caps.per_month.value_or(-1), now_ms,
                      now_ms + wanted.valid_ms});
-    transaction.run(insert_token, {base::hex(wanted.code), "code", id, 0, wanted.challenge,
+    transaction.run(insert_token, {text::hex(wanted.code), "code", id, 0, wanted.challenge,
                                    now_ms + wanted.code_valid_ms});
     write_audit(context_, transaction,
                 {.actor = actor,
@@ -463,7 +463,7 @@ Result<Unit, base::Error> SqlGrantStore::deny(const identity::UsedCeremony& requ
 std::optional<std::int64_t> SqlGrantStore::redeem_in(Transaction& transaction,
                                                      const oauth::CodeUse& use,
                                                      const oauth::NewTokens& tokens) const {
-  const std::string digest = base::hex(use.code);
+  const std::string digest = text::hex(use.code);
   const std::int64_t now_ms = context_.now_ms(transaction);
   const auto grant = lock_by_token(transaction, digest, use.client_id, now_ms);
   if (!grant) return std::nullopt;
@@ -497,7 +497,7 @@ Result<std::int64_t, base::Error> SqlGrantStore::redeem(const oauth::CodeUse& us
 std::optional<oauth::Refreshed> SqlGrantStore::refresh_in(Transaction& transaction,
                                                           const oauth::RefreshUse& use,
                                                           const oauth::NewTokens& tokens) const {
-  const std::string digest = base::hex(use.token);
+  const std::string digest = text::hex(use.token);
   const std::int64_t now_ms = context_.now_ms(transaction);
   const auto grant = lock_by_token(transaction, digest, use.client_id, now_ms);
   if (!grant) return std::nullopt;
@@ -532,7 +532,7 @@ Result<oauth::Refreshed, base::Error> SqlGrantStore::refresh(const oauth::Refres
 Result<Unit, base::Error> SqlGrantStore::revoke_token(const crypto::Sha256& token,
                                                       std::string_view client_id) {
   return change<Unit>("revoke token", [&](Transaction& transaction) -> Unit {
-    const std::string digest = base::hex(token);
+    const std::string digest = text::hex(token);
     const std::int64_t now_ms = context_.now_ms(transaction);
     if (!lock_by_token(transaction, digest, client_id, now_ms)) return Unit{};
     const Rows rows = transaction.run(select_kind, {digest});

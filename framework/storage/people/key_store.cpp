@@ -4,9 +4,9 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "base/ids.h"
 #include "storage/books/leases.h"
 #include "storage/people/audit_rows.h"
+#include "text/encoding.h"
 
 namespace turnpike::storage {
 namespace {
@@ -105,7 +105,7 @@ class SqlKeyStore final : public identity::KeyStore {
   Result<ApiKey, base::Error> add(const identity::NewKey& key, const KeyEditor& editor) override {
     using Answer = Result<ApiKey, base::Error>;
     return change<ApiKey>("add key", [&](Transaction& transaction) -> Answer {
-      const std::string digest = base::hex(key.digest);
+      const std::string digest = text::hex(key.digest);
       if (auto why = why_not_given(transaction, key.account_id)) return *std::move(why);
       if (auto why =
               why_not_allowed(transaction, key.account_id, editor.actor, identity::Role::admin)) {
@@ -136,7 +136,7 @@ class SqlKeyStore final : public identity::KeyStore {
     using Answer = std::optional<KeyRecord>;
     return answered<Answer>(context_, ErrorCode::auth_unavailable, "find key", [&] {
       return context_.database.with([&](Connection& connection) -> Answer {
-        const Rows rows = connection.run(select_key_by_digest, {base::hex(digest)});
+        const Rows rows = connection.run(select_key_by_digest, {text::hex(digest)});
         if (rows.empty()) return std::nullopt;
         return KeyRecord{
             key_at(rows, 0),

@@ -1,12 +1,12 @@
 #include <algorithm>
 
-#include "base/ids.h"
 #include "identity/email.h"
 #include "storage/people/account_rows.h"
 #include "storage/people/audit_rows.h"
 #include "storage/people/mail_rows.h"
 #include "storage/people/person_rows.h"
 #include "storage/people/session_rows.h"
+#include "text/encoding.h"
 
 namespace turnpike::storage {
 namespace {
@@ -181,7 +181,7 @@ class SqlMailStore final : public identity::MailStore {
     using Answer = Result<identity::SignedUp, base::Error>;
     return change<identity::SignedUp>("sign up", [&](Transaction& transaction) -> Answer {
       const Rows used =
-          transaction.run(use_sign_up, {context_.now_ms(transaction), base::hex(link)});
+          transaction.run(use_sign_up, {context_.now_ms(transaction), text::hex(link)});
       if (used.empty()) return ended_link();
       const std::string id = context_.new_id("usr_");
       Actor self = actor;
@@ -228,7 +228,7 @@ class SqlMailStore final : public identity::MailStore {
     return change<Unit>("verify email", [&](Transaction& transaction) -> Answer {
       const std::int64_t now_ms = context_.now_ms(transaction);
       const Rows used =
-          transaction.run(use_verification, {now_ms, base::hex(link), actor.person_id});
+          transaction.run(use_verification, {now_ms, text::hex(link), actor.person_id});
       if (used.empty()) return ended_link();
       const std::string& email = used.text(0, 0);
       const Rows known = transaction.run(select_address, {actor.person_id, ""});
@@ -407,7 +407,7 @@ class SqlMailStore final : public identity::MailStore {
       case MailKind::invitation: {
         const Rows open = transaction.run(select_open_invitation, {row.object_id, now_ms});
         if (open.empty()) return std::nullopt;
-        transaction.run(insert_mailed_link, {base::hex(link), row.object_id, row.mail.recipient, "",
+        transaction.run(insert_mailed_link, {text::hex(link), row.object_id, row.mail.recipient, "",
                                              open.number(0, 0)});
         return taken;
       }
@@ -415,7 +415,7 @@ class SqlMailStore final : public identity::MailStore {
         taken.is_known_login = !transaction.run(select_login_of_person, {row.login}).empty();
         taken.has_link = !taken.is_known_login;
         if (taken.has_link) {
-          transaction.run(insert_mailed_link, {base::hex(link), "", row.mail.recipient,
+          transaction.run(insert_mailed_link, {text::hex(link), "", row.mail.recipient,
                                                row.mail.name, now_ms + confirmation_ms});
         }
         return taken;
@@ -440,7 +440,7 @@ class SqlMailStore final : public identity::MailStore {
       return std::nullopt;  // another address was requested since
     }
     transaction.run(insert_sent_link,
-                    {base::hex(link), found.text(0, 0), own_principal,
+                    {text::hex(link), found.text(0, 0), own_principal,
                      now_ms + (is_recovery ? recovery_ms : confirmation_ms),
                      is_recovery ? "recovery" : "verify_email", taken.mail.recipient});
     return taken;

@@ -1,8 +1,8 @@
-#include "base/ids.h"
 #include "storage/people/audit_rows.h"
 #include "storage/people/grant_rows.h"
 #include "storage/people/mail_rows.h"
 #include "storage/people/member_rows.h"
+#include "text/encoding.h"
 
 namespace turnpike::storage {
 namespace {
@@ -203,7 +203,7 @@ class SqlMemberStore final : public identity::MemberStore {
                       now_ms + wanted.valid_ms};
       transaction.run(insert_invitation,
                       {made.id, made.account_id, made.email, name_of(made.role),
-                       base::hex(wanted.digest), made.created_by, now_ms, made.expires_at_ms});
+                       text::hex(wanted.digest), made.created_by, now_ms, made.expires_at_ms});
       if (auto refused = mail_invitation(transaction, made, actor)) return *std::move(refused);
       write_audit(context_, transaction,
                   {.actor = actor,
@@ -347,7 +347,7 @@ Result<UsedInvitation, base::Error> use_invitation(const Context& context, Trans
                                                    const crypto::Sha256& digest,
                                                    std::string_view person_id) {
   const Rows used =
-      transaction.run(end_as_accepted, {context.now_ms(transaction), person_id, base::hex(digest)});
+      transaction.run(end_as_accepted, {context.now_ms(transaction), person_id, text::hex(digest)});
   if (used.empty()) {
     return base::Error{
         ErrorCode::auth_link_ended,
@@ -356,7 +356,7 @@ Result<UsedInvitation, base::Error> use_invitation(const Context& context, Trans
   if (auto why = why_not_given(transaction, used.text(0, 1))) return *std::move(why);
   return UsedInvitation{.membership = {used.text(0, 1), role_at(used, 0, 2)},
                         .email = used.text(0, 3),
-                        .is_of_mail = used.text(0, 4) != base::hex(digest)};
+                        .is_of_mail = used.text(0, 4) != text::hex(digest)};
 }
 
 std::optional<base::Error> why_for_another(const Context& context, const UsedInvitation& used,

@@ -1,7 +1,7 @@
 #include <sstream>
 
-#include "base/ids.h"
 #include "storage/stores.h"
+#include "text/encoding.h"
 
 namespace turnpike::storage {
 namespace {
@@ -73,7 +73,7 @@ class SqlOperatorStore final : public identity::OperatorStore {
                       std::nullopt,
                       std::nullopt};
         transaction.run(insert_operator, {made.id, made.name, identity::name_of(made.environment),
-                                          made.prefix, base::hex(credential.digest),
+                                          made.prefix, text::hex(credential.digest),
                                           identity::text_of(made.authorities), made.created_at_ms});
         return made;
       });
@@ -84,7 +84,7 @@ class SqlOperatorStore final : public identity::OperatorStore {
     using Answer = std::optional<Operator>;
     return answered<Answer>(context_, ErrorCode::auth_unavailable, "find operator", [&] {
       return context_.database.with([&](Connection& connection) -> Answer {
-        const Rows rows = connection.run(select_operator_by_digest, {base::hex(digest)});
+        const Rows rows = connection.run(select_operator_by_digest, {text::hex(digest)});
         if (rows.empty()) return std::nullopt;
         return operator_at(rows, 0);
       });

@@ -2,11 +2,11 @@
 
 #include <variant>
 
-#include "base/ids.h"
 #include "storage/people/audit_rows.h"
 #include "storage/people/mail_rows.h"
 #include "storage/people/person_rows.h"
 #include "storage/people/session_rows.h"
+#include "text/encoding.h"
 
 namespace turnpike::storage {
 namespace {
@@ -98,7 +98,7 @@ Counter counter_of(Session& session, const PasswordTry& tried, std::string_view 
                    const Rows& stored, std::int64_t now_ms) {
   if (stored.empty()) return login_counter(session, tried);
   if (tried.device) {
-    const std::string digest = base::hex(*tried.device);
+    const std::string digest = text::hex(*tried.device);
     const Rows rows = session.run(select_device, {digest, person_id, now_ms});
     if (!rows.empty() && rows.number(0, 0) < identity::password_failures_max) {
       return {Counter::Kind::device, digest, rows.number(0, 0), rows.number(0, 1)};
@@ -309,7 +309,7 @@ class SqlPasswordStore final : public identity::PasswordStore {
 
   void keep_device(Transaction& transaction, std::string_view person_id,
                    const KnownDevice& device) const {
-    transaction.run(upsert_device, {base::hex(device.digest), person_id,
+    transaction.run(upsert_device, {text::hex(device.digest), person_id,
                                     context_.now_ms(transaction) + device.valid_ms});
     transaction.run(delete_oldest_devices, {person_id, devices_max});
   }

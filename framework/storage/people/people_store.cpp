@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <sstream>
 
-#include "base/ids.h"
 #include "identity/email.h"
 #include "storage/people/audit_rows.h"
 #include "storage/people/grant_rows.h"
@@ -9,6 +8,7 @@
 #include "storage/people/member_rows.h"
 #include "storage/people/person_rows.h"
 #include "storage/people/session_rows.h"
+#include "text/encoding.h"
 
 namespace turnpike::storage {
 namespace {
@@ -247,7 +247,7 @@ class SqlPeopleStore final : public identity::PeopleStore {
                                                       const Actor& actor) override {
     using Answer = Result<BegunSession, base::Error>;
     return changed<BegunSession>("sign in with link", [&](Transaction& transaction) -> Answer {
-      const Rows used = transaction.run(use_link, {context_.now_ms(transaction), base::hex(link)});
+      const Rows used = transaction.run(use_link, {context_.now_ms(transaction), text::hex(link)});
       if (used.empty()) return no_link();
       const std::string& person_id = used.text(0, 0);
       if (!lock_active_person(transaction, person_id)) return no_link();
@@ -298,7 +298,7 @@ class SqlPeopleStore final : public identity::PeopleStore {
     using Answer = std::optional<PasskeyOwner>;
     return answered<Answer>(context_, ErrorCode::auth_unavailable, "find passkey", [&] {
       return context_.database.with([&](Connection& connection) -> Answer {
-        const Rows rows = connection.run(select_credential, {base::base64url(credential_id)});
+        const Rows rows = connection.run(select_credential, {text::base64url(credential_id)});
         if (rows.empty()) return std::nullopt;
         Passkey passkey = passkey_at(rows, 0);
         const Rows owner = connection.run(select_person, {passkey.person_id});
@@ -428,7 +428,7 @@ class SqlPeopleStore final : public identity::PeopleStore {
 
   void put_link(Transaction& transaction, std::string_view person_id, const NewLink& link,
                 const Actor& actor) const {
-    transaction.run(insert_link, {base::hex(link.digest), person_id, actor.principal,
+    transaction.run(insert_link, {text::hex(link.digest), person_id, actor.principal,
                                   context_.now_ms(transaction) + link.valid_ms});
     write_audit(context_, transaction,
                 {.actor = actor, .action = "link.create", .target = std::string(person_id)});
@@ -442,10 +442,10 @@ class SqlPeopleStore final : public identity::PeopleStore {
     const std::string aaguid(passkey.facts.aaguid.begin(), passkey.facts.aaguid.end());
     return !transaction
                 .run(insert_passkey,
-                     {passkey.id, passkey.person_id, base::base64url(passkey.facts.credential_id),
+                     {passkey.id, passkey.person_id, text::base64url(passkey.facts.credential_id),
                       passkey.facts.key.text(), std::int64_t{passkey.facts.sign_count},
                       std::int64_t{passkey.facts.is_backup_eligible},
-                      std::int64_t{passkey.facts.is_backed_up}, transports, base::base64url(aaguid),
+                      std::int64_t{passkey.facts.is_backed_up}, transports, text::base64url(aaguid),
                       passkey.rp_id, passkey.name, passkey.created_at_ms})
                 .empty();
   }

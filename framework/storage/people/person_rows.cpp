@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "base/ids.h"
 #include "storage/people/audit_rows.h"
 #include "storage/people/session_rows.h"
+#include "text/encoding.h"
 
 namespace turnpike::storage {
 namespace {
@@ -47,7 +47,7 @@ identity::Person person_at(const Rows& rows, std::size_t row) {
 }
 
 std::string stored_bytes(const std::string& text) {
-  if (auto bytes = base::from_base64url(text)) return *std::move(bytes);
+  if (auto bytes = text::from_base64url(text)) return *std::move(bytes);
   throw StoreError(StoreError::Kind::fatal, "a credential that is not base64url");
 }
 
@@ -63,7 +63,7 @@ Result<Unit, base::Error> insert_person(const Context& context, Transaction& tra
   const std::int64_t verified_at_ms = wanted.verified_email.empty() ? -1 : now_ms;
   if (transaction
           .run(insert_person_row,
-               {id, wanted.name, wanted.login, base::base64url(wanted.webauthn_handle), now_ms,
+               {id, wanted.name, wanted.login, text::base64url(wanted.webauthn_handle), now_ms,
                 wanted.verified_email, verified_at_ms})
           .empty()) {
     return base::Error{base::ErrorCode::identity_login_taken, "Somebody has this login already."};

@@ -1,9 +1,9 @@
-#include "base/ids.h"
 #include "identity/recovery_codes.h"
 #include "storage/people/audit_rows.h"
 #include "storage/people/mail_rows.h"
 #include "storage/people/person_rows.h"
 #include "storage/people/session_rows.h"
+#include "text/encoding.h"
 
 namespace turnpike::storage {
 namespace {
@@ -31,7 +31,7 @@ class SqlRecoveryCodeStore final : public identity::RecoveryCodeStore {
       transaction.run(delete_codes, {person_id});
       const std::int64_t now_ms = context_.now_ms(transaction);
       for (const crypto::Sha256& digest : digests) {
-        transaction.run(insert_code, {base::hex(digest), person_id, now_ms});
+        transaction.run(insert_code, {text::hex(digest), person_id, now_ms});
       }
       tell_person(context_, transaction, person_id, identity::Notice::recovery_codes_made, "",
                   actor);
@@ -49,7 +49,7 @@ class SqlRecoveryCodeStore final : public identity::RecoveryCodeStore {
     return changed<identity::BegunSession>(
         "sign in with recovery code", [&](Transaction& transaction) -> Answer {
           const Rows used = transaction.run(
-              use_code, {context_.now_ms(transaction), base::hex(digest), login});
+              use_code, {context_.now_ms(transaction), text::hex(digest), login});
           if (used.empty()) return no_code();
           const std::string& person_id = used.text(0, 0);
           if (!lock_active_person(transaction, person_id)) return no_code();

@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "base/ids.h"
 #include "storage/people/audit_rows.h"
 #include "storage/people/session_rows.h"
+#include "text/encoding.h"
 
 namespace turnpike::storage {
 namespace {
@@ -215,7 +215,7 @@ class SqlSessionStore final : public identity::SessionStore {
   static std::optional<FoundSession> read(Connection& connection, const crypto::Sha256& digest,
                                           std::string_view account_id, const SessionLimits& limits,
                                           std::int64_t now_ms) {
-    const Rows rows = connection.run(select_session, {base::hex(digest), account_id});
+    const Rows rows = connection.run(select_session, {text::hex(digest), account_id});
     if (rows.empty()) return std::nullopt;
     FoundSession found;
     found.session = session_at(rows, 0);
@@ -249,7 +249,7 @@ Session begin_session(const Context& context, Transaction& transaction, std::str
   session.address = actor.address;
   session.user_agent = actor.user_agent;
   transaction.run(end_oldest, {now_ms, person_id, sessions_max - 1});
-  transaction.run(insert_session, {session.id, base::hex(wanted.digest), session.person_id,
+  transaction.run(insert_session, {session.id, text::hex(wanted.digest), session.person_id,
                                    session.name, name_of(session.transport), session.method,
                                    name_of(session.strength), session.step_up_until_ms, now_ms,
                                    session.expires_at_ms, session.address, session.user_agent});
@@ -269,7 +269,7 @@ bool renew_session(const Context& context, Transaction& transaction, std::string
   const std::int64_t now_ms = context.now_ms(transaction);
   const std::int64_t step_up_until = session.step_up_ms == 0 ? -1 : now_ms + session.step_up_ms;
   return !transaction
-              .run(renew, {now_ms + tail_ms, base::hex(session.digest), session.method.value_or(""),
+              .run(renew, {now_ms + tail_ms, text::hex(session.digest), session.method.value_or(""),
                            name_of(session.strength), step_up_until, session.session_id, person_id})
               .empty();
 }

@@ -1,7 +1,7 @@
 #include "storage/people/shared_secrets.h"
 
-#include "base/ids.h"
 #include "storage/stores.h"
+#include "text/encoding.h"
 
 namespace turnpike::storage {
 namespace {
@@ -20,12 +20,12 @@ class SqlSharedSecrets final : public SharedSecrets {
     return answered<std::string>(context_, base::ErrorCode::gateway_internal, "read secret", [&] {
       std::string made(bytes, '\0');
       context_.random.fill({reinterpret_cast<std::uint8_t*>(made.data()), made.size()});
-      const std::string text = base::base64url(made);
+      const std::string text = text::base64url(made);
       const std::string stored = context_.database.write([&](Transaction& transaction) {
         transaction.run(insert_secret, {name, text});
         return transaction.run(select_secret, {name}).text(0, 0);
       });
-      const std::optional<std::string> secret = base::from_base64url(stored);
+      const std::optional<std::string> secret = text::from_base64url(stored);
       if (!secret) {
         return Answer(
             base::Error{base::ErrorCode::gateway_internal, "A stored secret is damaged."});

@@ -1,9 +1,9 @@
 #include <charconv>
 
 #include "base/crash_points.h"
-#include "base/ids.h"
 #include "storage/engine/row_text.h"
 #include "storage/plugin_records/record_table.h"
+#include "text/encoding.h"
 
 namespace turnpike::storage {
 namespace {
@@ -113,7 +113,7 @@ class PostgresWriter final : public records::Writer {
         row.add('k', write.key);
         if (!write.value) continue;
         row.add('v', static_cast<std::int64_t>(apply.version));
-        row.add('b', base::hex({reinterpret_cast<const std::uint8_t*>(write.value->data()),
+        row.add('b', text::hex({reinterpret_cast<const std::uint8_t*>(write.value->data()),
                                 write.value->size()}));
       }
     }

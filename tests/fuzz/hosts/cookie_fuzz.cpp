@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "base/uri.h"
 #include "hosts/cookie.h"
+#include "text/uri.h"
 
 namespace {
 
@@ -41,7 +41,7 @@ void check_set(std::string_view value) {
   const HeaderField fields[] = {{"Cookie", field}};
   const auto found = cookie.read(fields);
   check(found.ok() && *found);
-  check(base::percent_decoded(**found) == value);
+  check(text::percent_decoded(**found) == value);
 }
 
 }  // namespace

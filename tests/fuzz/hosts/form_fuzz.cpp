@@ -7,9 +7,9 @@
 #include <string>
 #include <string_view>
 
-#include "base/canonical_json.h"
-#include "base/uri.h"
 #include "hosts/form.h"
+#include "text/canonical_json.h"
+#include "text/uri.h"
 
 namespace {
 
@@ -34,12 +34,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::set<std::string_view> names;
   std::string anew;
   for (const auto& [name, value] : *form) {
-    check(base::is_utf8(name) && base::is_utf8(value));
+    check(text::is_utf8(name) && text::is_utf8(value));
     check(names.insert(name).second);
     anew += '&';
-    base::append_percent_encoded(anew, name);
+    text::append_percent_encoded(anew, name);
     anew += '=';
-    base::append_percent_encoded(anew, value);
+    text::append_percent_encoded(anew, value);
   }
   const auto again = hosts::read_form(anew, fields_max);
   check(again.ok() && again->size() == form->size());

@@ -9,7 +9,6 @@
 #include <string>
 #include <string_view>
 
-#include "base/canonical_json.h"
 #include "base/sources.h"
 #include "hosts/mcp/access.h"
 #include "hosts/mcp/rpc_fixture.h"
@@ -17,6 +16,7 @@
 #include "hosts/mcp/service_resources.h"
 #include "hosts/status_table.h"
 #include "registry/compile.h"
+#include "text/canonical_json.h"
 
 namespace {
 
@@ -111,7 +111,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check_origin(host);
   check_origin(origin);
   check_origin(rest);
-  if (!base::is_utf8(rest)) return 0;  // JSON text must be UTF-8
+  if (!text::is_utf8(rest)) return 0;  // JSON text must be UTF-8
 
   static ViewBackend backend;
   if (backend.program == nullptr) backend.program = make_view();

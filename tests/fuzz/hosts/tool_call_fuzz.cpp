@@ -7,10 +7,10 @@
 #include <string>
 #include <string_view>
 
-#include "base/uri.h"
 #include "hosts/mcp/tool_call.h"
 #include "registry/compile.h"
 #include "registry/policy.h"
+#include "text/uri.h"
 
 namespace {
 
@@ -74,7 +74,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   require(program->match(call->path).route == &route);
-  require(base::query_fault(call->query) == std::string::npos);
+  require(text::query_fault(call->query) == std::string::npos);
   require(registry::check_query(*program->operations()[tool.operation].query, call->query).empty());
   require(registry::check_body(*route.body, call->content_type, call->body.value_or("").size())
               .empty());

@@ -9,11 +9,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/ids.h"
 #include "crypto/jwks.h"
 #include "identity/id_token.h"
 #include "identity/oidc_provider.h"
 #include "support/jws_signer.h"
+#include "text/encoding.h"
 
 namespace {
 
@@ -89,7 +89,7 @@ void check_token(const std::string& bytes) {
   static const std::size_t second = whole.find('.', first + 1);
   static const bool is_taken = keys.verify(whole, crypto::all_jws_algorithms).ok();
   check(is_taken);
-  const std::string encoded = base::base64url(bytes);
+  const std::string encoded = text::base64url(bytes);
   for (const std::string& other :
        {bytes, encoded + whole.substr(first),
         whole.substr(0, first + 1) + encoded + whole.substr(second),

@@ -9,10 +9,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/ids.h"
 #include "crypto/digest.h"
 #include "identity/webauthn.h"
 #include "identity/webauthn_vectors.h"
+#include "text/encoding.h"
 
 namespace {
 
@@ -34,7 +34,7 @@ std::string from_hex(std::string_view hex) {
 const identity::RelyingParty party{"localhost", "http://localhost:8404"};
 const std::string challenge(32, 'c');
 const std::string client_data = R"({"type":"webauthn.create","challenge":")" +
-                                base::base64url(challenge) + R"(","origin":")" + party.origin +
+                                text::base64url(challenge) + R"(","origin":")" + party.origin +
                                 R"(","crossOrigin":false})";
 
 void check_rejected(const base::Error& error) {
@@ -56,19 +56,19 @@ void check_readers(std::string_view text) {
     check_refusal(registration);
   } else {
     const json whole = json::parse(text);
-    check(whole["id"] == base::base64url(registration->credential_id));
+    check(whole["id"] == text::base64url(registration->credential_id));
     const json& response = whole["response"];
-    check(response["clientDataJSON"] == base::base64url(registration->client_data));
-    check(response["authenticatorData"] == base::base64url(registration->authenticator_data));
+    check(response["clientDataJSON"] == text::base64url(registration->client_data));
+    check(response["authenticatorData"] == text::base64url(registration->authenticator_data));
     check(registration->transports.size() <= 8);
   }
   const auto assertion = identity::read_passkey_assertion(text);
   if (!assertion.ok()) return check_refusal(assertion);
   const json whole = json::parse(text);
-  check(whole["id"] == base::base64url(assertion->credential_id));
-  check(whole["response"]["signature"] == base::base64url(assertion->signature));
+  check(whole["id"] == text::base64url(assertion->credential_id));
+  check(whole["response"]["signature"] == text::base64url(assertion->signature));
   const json handle = whole["response"].value("userHandle", json());
-  check(handle == (handle.is_null() ? json() : json(base::base64url(assertion->user_handle))));
+  check(handle == (handle.is_null() ? json() : json(text::base64url(assertion->user_handle))));
 }
 
 // The expected id is taken from its place in the layout, so it is right whenever there is one.
@@ -103,7 +103,7 @@ void check_client_data(const std::string& data) {
   if (!passkey.ok()) return check_rejected(passkey.error());
   const json whole = json::parse(data);
   check(whole["type"] == "webauthn.create");
-  check(whole["challenge"] == base::base64url(challenge));
+  check(whole["challenge"] == text::base64url(challenge));
   check(whole["origin"] == party.origin);
   check(whole.value("crossOrigin", json(false)) == false && !whole.contains("topOrigin"));
 }

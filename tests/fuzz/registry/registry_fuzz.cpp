@@ -5,10 +5,10 @@
 #include <cstdlib>
 #include <string>
 
-#include "base/canonical_json.h"
 #include "registry/compile.h"
 #include "registry/policy.h"
 #include "support/x402_lane.h"
+#include "text/canonical_json.h"
 
 namespace {
 
@@ -29,13 +29,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!compiled) {
     require(!compiled.error().empty());
     for (const Problem& problem : compiled.error()) {
-      require(turnpike::base::is_utf8(problem.text()));
+      require(turnpike::text::is_utf8(problem.text()));
     }
     return 0;
   }
   const Program& program = **compiled;
   const auto json = nlohmann::json::parse(program.canonical_json());
-  require(turnpike::base::canonical_json(json) == program.canonical_json());
+  require(turnpike::text::canonical_json(json) == program.canonical_json());
   for (const Route& route : program.routes()) {
     std::string path;
     for (const Segment& segment : route.matcher.segments) {

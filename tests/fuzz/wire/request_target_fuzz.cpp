@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 
-#include "base/uri.h"
 #include "check.h"
+#include "text/uri.h"
 #include "wire/address.h"
 #include "wire/target.h"
 
@@ -20,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     check(lies_in(target->authority, text) && is_valid_authority(target->authority));
     check(lies_in(target->query, text) && target->path.front() == '/');
   }
-  for (const auto fault_of : {turnpike::base::query_fault, turnpike::base::path_fault}) {
+  for (const auto fault_of : {turnpike::text::query_fault, turnpike::text::path_fault}) {
     if (fault_of(text) != text.npos) continue;
     for (std::size_t at = 0; at < text.size(); ++at) {
       const auto byte = static_cast<unsigned char>(text[at]);

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/ids.h"
 #include "hosts/dashboard/navigation.h"
+#include "text/time_text.h"
 
 namespace turnpike::hosts::dashboard {
 namespace {
@@ -39,11 +39,11 @@ TEST(Words, PercentagesAreNeverRoundedUp) {
 }
 
 TEST(Words, TimesAreInUtcAndComeBackAsTheyWere) {
-  const std::int64_t at_ms = *base::parse_rfc3339("2026-11-24T14:03:00Z");
+  const std::int64_t at_ms = *text::parse_rfc3339("2026-11-24T14:03:00Z");
   EXPECT_EQ(when(at_ms), "2026-11-24 14:03:00 UTC");
   for (const std::int64_t more_ms : {0, 5'000, 5'123}) {
     const std::string text = query_time(at_ms + more_ms);
-    EXPECT_EQ(base::parse_rfc3339(full_time(text)), at_ms + more_ms) << text;
+    EXPECT_EQ(text::parse_rfc3339(full_time(text)), at_ms + more_ms) << text;
   }
   EXPECT_EQ(query_time(at_ms), "2026-11-24T14:03");
   EXPECT_EQ(full_time("2026-11-24"), "2026-11-24T00:00:00Z");
@@ -110,7 +110,7 @@ TEST(WhyCharged, IsASentenceForEveryReason) {
 TEST(WhyCharged, TellsWhatWasGivenBack) {
   ledger::UsageRow call = call_that_ended("success", 200);
   call.restored = {"cor_1", ledger::CorrectionKind::refund, 1,
-                   *base::parse_rfc3339("2026-11-24T14:03:00Z")};
+                   *text::parse_rfc3339("2026-11-24T14:03:00Z")};
   EXPECT_TRUE(why_charged(call).ends_with(
       " Given back: 1 Credit on 2026-11-24 14:03:00 UTC (refund)."));
 }

@@ -7,11 +7,11 @@
 #include <thread>
 #include <vector>
 
-#include "base/ids.h"
 #include "hosts/mcp/mcp_fixture.h"
 #include "hosts/mcp/tool_call.h"
 #include "runtime/wait.h"
 #include "support/x402_lane.h"
+#include "text/encoding.h"
 #include "wire/raw_socket.h"
 
 namespace turnpike::hosts::mcp {
@@ -782,7 +782,7 @@ TEST_F(MessageRoutesTest, AReplyThatIsTooLongButPaidForComesWithItsReceipt) {
   const Json receipt = {{"success", true}};
   base::Error kept = {ErrorCode::gateway_upstream_response_too_large, "It is kept."};
   kept.fault = base::Fault::gateway;
-  refuse_with(kept, "", "x402", {{"PAYMENT-RESPONSE", base::base64(receipt.dump())}});
+  refuse_with(kept, "", "x402", {{"PAYMENT-RESPONSE", text::base64(receipt.dump())}});
   const Said said = execute(get_x, {}, "/x402");
   const std::string message = said.structured()["error"]["message"];
   EXPECT_TRUE(message.starts_with("It is kept.")) << message;
@@ -793,7 +793,7 @@ TEST_F(MessageRoutesTest, AReplyThatIsTooLongButPaidForComesWithItsReceipt) {
 TEST_F(MessageRoutesTest, AChallengeIsTheBarePaymentRequired) {
   const Json challenge = {{"x402Version", 2}, {"accepts", Json::array()}};
   refuse_with({support::x402_code("x402.payment_required"), "Payment required"}, challenge.dump(),
-              "x402", {{"PAYMENT-REQUIRED", base::base64(challenge.dump())}});
+              "x402", {{"PAYMENT-REQUIRED", text::base64(challenge.dump())}});
   const Said said = execute(get_x, {}, "/x402");
   EXPECT_EQ(said.structured(), challenge);
   EXPECT_EQ(Json::parse(said.json["result"]["content"][0]["text"].get<std::string>()), challenge);
@@ -806,16 +806,16 @@ TEST_F(MessageRoutesTest, AChallengeIsTheBarePaymentRequired) {
 TEST_F(MessageRoutesTest, APaymentInMetaIsThePaymentHeader) {
   const Json settled = {{"success", true}, {"transaction", "0x1"}};
   reply_with(200, "application/json", "{}", "x402",
-             {{"PAYMENT-RESPONSE", base::base64(settled.dump())}});
+             {{"PAYMENT-RESPONSE", text::base64(settled.dump())}});
   const Json payment = {{"x402Version", 2}, {"payload", {{"signature", "0x"}}}};
   const Said said = execute(get_x, {}, "/x402", {{"x402/payment", payment}});
   EXPECT_EQ(said.json["result"]["_meta"]["x402/payment-response"], settled);
   EXPECT_EQ(said.structured()["execution_status"], "registry_x402_route_executed");
   EXPECT_EQ(seen_headers_,
-            std::vector<std::string>{"payment-signature: " + base::base64(payment.dump())});
-  execute(get_x, {}, "/x402", {{"x402/payment", base::base64(payment.dump())}});
+            std::vector<std::string>{"payment-signature: " + text::base64(payment.dump())});
+  execute(get_x, {}, "/x402", {{"x402/payment", text::base64(payment.dump())}});
   EXPECT_EQ(seen_headers_,
-            std::vector<std::string>{"payment-signature: " + base::base64(payment.dump())});
+            std::vector<std::string>{"payment-signature: " + text::base64(payment.dump())});
   execute(get_x, {"PAYMENT-SIGNATURE: e30="}, "/x402");
   EXPECT_EQ(seen_headers_, std::vector<std::string>{"PAYMENT-SIGNATURE: e30="});
 }

@@ -9,10 +9,10 @@
 #include <gtest/gtest.h>
 
 #include "base/limits.h"
-#include "base/uri.h"
 #include "catalog/tool_schema.h"
 #include "hosts/mcp/tool_fixture.h"
 #include "registry/policy.h"
+#include "text/uri.h"
 
 namespace turnpike::hosts::mcp {
 namespace {
@@ -449,7 +449,7 @@ void expect_keeps_the_policy(const registry::Program& program, const ToolCall& c
   EXPECT_TRUE(
       registry::check_query(*program.operations()[tool.operation].query, call.query).empty())
       << call.query;
-  EXPECT_EQ(base::query_fault(call.query), std::string::npos) << call.query;
+  EXPECT_EQ(text::query_fault(call.query), std::string::npos) << call.query;
   std::string_view path = call.path;
   if (tool.is_free) {
     ASSERT_TRUE(path.ends_with(":free"));

@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include "base/canonical_json.h"
 #include "hosts/mcp/rpc_fixture.h"
+#include "text/canonical_json.h"
 
 namespace turnpike::hosts::mcp {
 namespace {
@@ -29,11 +29,11 @@ TEST(TurnTest, LongNamesAreCutBetweenCharacters) {
   while (name.size() < 200) name += wide;
   for (const char* method : {"a", "ab", "abc", "abcd"}) {
     const std::string text = kept(method, name);
-    EXPECT_TRUE(base::is_utf8(text)) << method;
+    EXPECT_TRUE(text::is_utf8(text)) << method;
     EXPECT_GT(text.size(), 96 - wide.size());
     EXPECT_LE(text.size(), 96u);
   }
-  EXPECT_TRUE(base::is_utf8(kept(name, "x")));
+  EXPECT_TRUE(text::is_utf8(kept(name, "x")));
   EXPECT_EQ(kept(std::string(200, 'a'), "x"), std::string(96, 'a'));
   EXPECT_EQ(kept(std::string(95, 'a'), "x"), std::string(95, 'a') + " ");
 }

@@ -8,9 +8,9 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "base/canonical_json.h"
 #include "registry/settings_tree.h"
 #include "support/registry_fixture.h"
+#include "text/canonical_json.h"
 #include "x402/policy.h"
 
 namespace turnpike::x402 {
@@ -67,7 +67,7 @@ TEST(RegistryTermsTest, EqualTermsHaveEqualTexts) {
   EXPECT_EQ(one.definition, other.definition);
   EXPECT_EQ(one.binding, other.binding);
   for (const std::string& text : {one.canonical, one.definition}) {
-    EXPECT_EQ(base::canonical_json(json::parse(text)), text);
+    EXPECT_EQ(text::canonical_json(json::parse(text)), text);
   }
   EXPECT_EQ(one.definition.find("pay_to"), std::string::npos) << "it may change";
   EXPECT_TRUE(one.is_offered);

@@ -1,10 +1,10 @@
-#include "base/xml_text.h"
+#include "text/xml_text.h"
 
 #include <cstddef>
 
-#include "base/canonical_json.h"
+#include "text/canonical_json.h"
 
-namespace turnpike::base {
+namespace turnpike::text {
 namespace {
 
 constexpr std::string_view no_character = "\xEF\xBF\xBD";  // U+FFFD
@@ -65,4 +65,4 @@ void append_xml(std::string& out, std::string_view text) {
   }
 }
 
-}  // namespace turnpike::base
+}  // namespace turnpike::text

@@ -1,8 +1,8 @@
-#include "base/words.h"
+#include "text/words.h"
 
-#include "base/ids.h"
+#include "text/time_text.h"
 
-namespace turnpike::base {
+namespace turnpike::text {
 
 std::string day_text(std::int64_t unix_ms) { return rfc3339(unix_ms).substr(0, 10); }
 
@@ -35,4 +35,4 @@ std::string credits_text(std::int64_t credits) {
   return grouped(credits).append(" ").append(credits_word(credits));
 }
 
-}  // namespace turnpike::base
+}  // namespace turnpike::text

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace turnpike::base {
+namespace turnpike::text {
 
 enum class Effort : std::uint8_t {
   fast,  // for text that changes while the gateway runs
@@ -15,4 +15,4 @@ enum class Effort : std::uint8_t {
 // Empty: the result would not be smaller.
 std::string brotli_of(std::string_view text, Effort effort);
 
-}  // namespace turnpike::base
+}  // namespace turnpike::text

@@ -11,7 +11,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace turnpike::base {
+namespace turnpike::text {
 
 // Feeds the text's contents to `reader`, and calls its parse_error() for a text that is not JSON.
 // False when that happened or the reader stopped.
@@ -24,4 +24,4 @@ namespace turnpike::base {
 [[nodiscard]] std::optional<std::string> text_member(const nlohmann::json& object,
                                                      const char* name);
 
-}  // namespace turnpike::base
+}  // namespace turnpike::text

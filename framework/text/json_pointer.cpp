@@ -1,14 +1,14 @@
-#include "base/json_pointer.h"
+#include "text/json_pointer.h"
 
 #include <algorithm>
 #include <array>
 #include <bitset>
 #include <charconv>
 
-#include "base/canonical_json.h"
-#include "base/hex.h"
+#include "text/canonical_json.h"
+#include "text/encoding.h"
 
-namespace turnpike::base {
+namespace turnpike::text {
 namespace {
 
 // Parses "0", "17": a token that may be a list index (RFC 6901, section 4).
@@ -315,4 +315,4 @@ std::optional<std::string_view> text_at(std::string_view json,
   return scanner.value();
 }
 
-}  // namespace turnpike::base
+}  // namespace turnpike::text

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace turnpike::base {
+namespace turnpike::text {
 
 // The offset at which `query` (without '?') violates RFC 3986 section 3.4, such as at a bad escape,
 // a raw '<' or a byte over 0x7F; npos when all of it is valid.
@@ -26,4 +26,4 @@ void append_percent_encoded(std::string& out, std::string_view text);
 // Decodes the escapes, to any bytes; nullopt: an escape is invalid.
 [[nodiscard]] std::optional<std::string> percent_decoded(std::string_view text);
 
-}  // namespace turnpike::base
+}  // namespace turnpike::text

@@ -1,4 +1,4 @@
-#include "base/canonical_json.h"
+#include "text/canonical_json.h"
 
 #include <algorithm>
 #include <charconv>
@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace turnpike::base {
+namespace turnpike::text {
 namespace {
 
 using nlohmann::json;
@@ -214,4 +214,4 @@ std::optional<std::string> canonical_json(const nlohmann::json& value) {
   return out;
 }
 
-}  // namespace turnpike::base
+}  // namespace turnpike::text

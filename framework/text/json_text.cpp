@@ -1,6 +1,6 @@
-#include "base/json_text.h"
+#include "text/json_text.h"
 
-namespace turnpike::base {
+namespace turnpike::text {
 
 bool read_json(std::string_view text, nlohmann::json_sax<nlohmann::json>& reader) {
   const std::size_t nul = text.find('\0');
@@ -20,4 +20,4 @@ std::optional<std::string> text_member(const nlohmann::json& object, const char*
   return found->get<std::string>();
 }
 
-}  // namespace turnpike::base
+}  // namespace turnpike::text

@@ -12,7 +12,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace turnpike::base {
+namespace turnpike::text {
 
 // Deeper values are refused: the writer recurses, and stacks of fibers are small.
 inline constexpr int canonical_json_depth_max = 64;
@@ -33,4 +33,4 @@ bool canonical_key_less(std::string_view left, std::string_view right) noexcept;
 // Well-formed UTF-8 (RFC 3629): no overlong forms, no surrogates, nothing above U+10FFFF.
 bool is_utf8(std::string_view text) noexcept;
 
-}  // namespace turnpike::base
+}  // namespace turnpike::text

@@ -1,8 +1,8 @@
-#include "base/words.h"
+#include "text/words.h"
 
 #include <gtest/gtest.h>
 
-namespace turnpike::base {
+namespace turnpike::text {
 namespace {
 
 TEST(Words, TimesAreInUtc) {
@@ -37,4 +37,4 @@ TEST(Words, OneCreditIsSingular) {
 }
 
 }  // namespace
-}  // namespace turnpike::base
+}  // namespace turnpike::text

@@ -1,9 +1,9 @@
-#include "base/brotli.h"
+#include "text/brotli.h"
 
 #include <brotli/decode.h>
 #include <gtest/gtest.h>
 
-namespace turnpike::base {
+namespace turnpike::text {
 namespace {
 
 std::string decoded(const std::string& brotli, std::size_t bytes) {
@@ -32,4 +32,4 @@ TEST(BrotliTest, TextThatDoesNotShrinkIsLeftAsItIs) {
 }
 
 }  // namespace
-}  // namespace turnpike::base
+}  // namespace turnpike::text

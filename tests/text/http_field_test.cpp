@@ -1,4 +1,4 @@
-#include "base/http_field.h"
+#include "text/http_field.h"
 
 #include <algorithm>
 #include <cctype>
@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace turnpike::base {
+namespace turnpike::text {
 namespace {
 
 TEST(HttpField, EveryByteOfANameIsJudgedAsTheGrammarSays) {
@@ -51,4 +51,4 @@ TEST(HttpField, MediaTypesAreReadWithoutParametersAndBlanks) {
 }
 
 }  // namespace
-}  // namespace turnpike::base
+}  // namespace turnpike::text

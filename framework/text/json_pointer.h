@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace turnpike::base {
+namespace turnpike::text {
 
 class JsonPointer {
  public:
@@ -60,4 +60,4 @@ Pointed point(std::string_view json, const JsonPointer& pointer) noexcept;
 // malformed or has no value there.
 std::optional<std::string_view> text_at(std::string_view json, const JsonPointer& pointer) noexcept;
 
-}  // namespace turnpike::base
+}  // namespace turnpike::text

@@ -7,17 +7,17 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/json_pointer.h"
+#include "text/json_pointer.h"
 
 namespace {
 
-using turnpike::base::Pointed;
+using turnpike::text::Pointed;
 
 void require(bool condition) {
   if (!condition) std::abort();
 }
 
-Pointed slow_point(const nlohmann::json& document, const turnpike::base::JsonPointer& pointer) {
+Pointed slow_point(const nlohmann::json& document, const turnpike::text::JsonPointer& pointer) {
   const nlohmann::json* at = &document;
   for (const auto& token : pointer.tokens()) {
     if (at->is_object() && at->contains(token.name)) {
@@ -38,7 +38,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view all(reinterpret_cast<const char*>(data), size);
   const std::size_t end = all.find('\n');
   if (end == all.npos) return 0;
-  const auto pointer = turnpike::base::JsonPointer::parse(all.substr(0, end));
+  const auto pointer = turnpike::text::JsonPointer::parse(all.substr(0, end));
   if (!pointer) return 0;
   const std::string_view text = all.substr(end + 1);
   const Pointed found = turnpike::base::point(text, *pointer);
@@ -48,6 +48,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (document.is_discarded()) return 0;
   // Everything that the library reads must be readable here, except what is nested too deeply.
   if (found != Pointed::malformed) require(found == slow_point(document, *pointer));
-  require(found != Pointed::malformed || text.size() > turnpike::base::json_depth_max);
+  require(found != Pointed::malformed || text.size() > turnpike::text::json_depth_max);
   return 0;
 }

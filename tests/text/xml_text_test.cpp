@@ -1,8 +1,8 @@
-#include "base/xml_text.h"
+#include "text/xml_text.h"
 
 #include <gtest/gtest.h>
 
-namespace turnpike::base {
+namespace turnpike::text {
 namespace {
 
 std::string xml(std::string_view text) {
@@ -34,4 +34,4 @@ TEST(XmlTextTest, CharactersStayAndWhatIsNoneIsReplaced) {
 }
 
 }  // namespace
-}  // namespace turnpike::base
+}  // namespace turnpike::text

@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-namespace turnpike::base {
+namespace turnpike::text {
 
 void append_xml(std::string& out, std::string_view text);
 
-}  // namespace turnpike::base
+}  // namespace turnpike::text

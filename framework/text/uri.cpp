@@ -1,11 +1,11 @@
-#include "base/uri.h"
+#include "text/uri.h"
 
 #include <array>
 #include <cstdint>
 
-#include "base/hex.h"
+#include "text/encoding.h"
 
-namespace turnpike::base {
+namespace turnpike::text {
 namespace {
 
 enum CharacterClass : std::uint8_t { path_character = 1, query_character = 2, hex_digit = 4 };
@@ -87,4 +87,4 @@ std::optional<std::string> percent_decoded(std::string_view text) {
   return decoded;
 }
 
-}  // namespace turnpike::base
+}  // namespace turnpike::text

@@ -1,5 +1,5 @@
 // Vectors: RFC 8785 section 3.2.2 to 3.2.4 and appendix B.
-#include "base/canonical_json.h"
+#include "text/canonical_json.h"
 
 #include <bit>
 #include <limits>
@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-namespace turnpike::base {
+namespace turnpike::text {
 namespace {
 
 using nlohmann::json;
@@ -116,4 +116,4 @@ TEST(CanonicalJson, KnowsUtf8) {
 }
 
 }  // namespace
-}  // namespace turnpike::base
+}  // namespace turnpike::text

@@ -1,11 +1,11 @@
 // Regression: the JSON library treats a NUL byte as the end of its input.
-#include "base/json_text.h"
+#include "text/json_text.h"
 
 #include <string>
 
 #include <gtest/gtest.h>
 
-namespace turnpike::base {
+namespace turnpike::text {
 namespace {
 
 using std::string_literals::operator""s;
@@ -53,4 +53,4 @@ TEST(JsonTextTest, JsonIsReadAsAWhole) {
 }
 
 }  // namespace
-}  // namespace turnpike::base
+}  // namespace turnpike::text

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace turnpike::base {
+namespace turnpike::text {
 
 // In UTC, from milliseconds since 1970: "2026-11-24", "2026-11-24 14:05 UTC",
 // "2026-11-24 14:05:09 UTC".
@@ -24,4 +24,4 @@ std::string counted(std::int64_t number, std::string_view one);
 std::string_view credits_word(std::int64_t credits) noexcept;
 std::string credits_text(std::int64_t credits);
 
-}  // namespace turnpike::base
+}  // namespace turnpike::text

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <string_view>
 
-namespace turnpike::base {
+namespace turnpike::text {
 
 namespace http_field_detail {
 
@@ -100,4 +100,4 @@ inline bool is_visible_ascii(std::string_view text) noexcept {
   return true;
 }
 
-}  // namespace turnpike::base
+}  // namespace turnpike::text

@@ -1,10 +1,10 @@
-#include "base/uri.h"
+#include "text/uri.h"
 
 #include <string>
 
 #include <gtest/gtest.h>
 
-namespace turnpike::base {
+namespace turnpike::text {
 namespace {
 
 // A slow and obvious implementation of the grammar.
@@ -63,4 +63,4 @@ TEST(Uri, DecodesEscapesOrNothing) {
 }
 
 }  // namespace
-}  // namespace turnpike::base
+}  // namespace turnpike::text

@@ -1,8 +1,8 @@
-#include "base/brotli.h"
+#include "text/brotli.h"
 
 #include <brotli/encode.h>
 
-namespace turnpike::base {
+namespace turnpike::text {
 
 std::string brotli_of(std::string_view text, Effort effort) {
   constexpr int fast_quality = 5;
@@ -18,4 +18,4 @@ std::string brotli_of(std::string_view text, Effort effort) {
   return out;
 }
 
-}  // namespace turnpike::base
+}  // namespace turnpike::text
