@@ -13,7 +13,7 @@
 #include "base/sources.h"
 #include "identity/accounts.h"
 #include "identity/cached_authenticator.h"
-#include "ledger/escrow_ledger.h"
+#include "ledger/escrow/escrow_ledger.h"
 #include "support/stores.h"
 
 namespace turnpike::ledger {

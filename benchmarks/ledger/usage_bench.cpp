@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "ledger/statements.h"
-#include "ledger/usage_summary.h"
+#include "ledger/statements/statements.h"
+#include "ledger/statements/usage_summary.h"
 #include "storage/engine/database.h"
 #include "support/stores.h"
 

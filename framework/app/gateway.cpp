@@ -58,7 +58,7 @@
 #include "lanes/credits.h"
 #include "lanes/free.h"
 #include "ledger/calls.h"
-#include "ledger/statements.h"
+#include "ledger/statements/statements.h"
 #include "plugin/catalog.h"
 #include "quota/node_store.h"
 #include "quota/with_fallback.h"

@@ -17,7 +17,7 @@
 #include "exchange/transfer_slots.h"
 #include "hosts/backend.h"
 #include "hosts/plugin_paths.h"
-#include "ledger/escrow_ledger.h"
+#include "ledger/escrow/escrow_ledger.h"
 #include "runtime/runtime.h"
 #include "storage/redis_quota.h"
 

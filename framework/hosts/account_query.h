@@ -12,8 +12,8 @@
 
 #include "base/error.h"
 #include "hosts/query.h"
+#include "ledger/statements/usage_summary.h"
 #include "ledger/usage.h"
-#include "ledger/usage_summary.h"
 
 namespace turnpike::hosts {
 

@@ -24,7 +24,7 @@
 #include "identity/authenticator.h"
 #include "ledger/calls.h"
 #include "ledger/ledger.h"
-#include "ledger/statements.h"
+#include "ledger/statements/statements.h"
 #include "notices/office.h"
 #include "quota/store.h"
 

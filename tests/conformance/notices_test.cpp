@@ -13,7 +13,7 @@
 #include "identity/audit.h"
 #include "identity/key_store.h"
 #include "ledger/caps.h"
-#include "ledger/statements.h"
+#include "ledger/statements/statements.h"
 #include "notices/store.h"
 #include "text/time_text.h"
 

@@ -24,7 +24,7 @@
 #include "commerce/reconciler.h"
 #include "commerce/shop.h"
 #include "conformance/payment_service.h"
-#include "ledger/escrow_ledger.h"
+#include "ledger/escrow/escrow_ledger.h"
 #include "runtime/pool.h"
 #include "support/stores.h"
 

@@ -5,7 +5,7 @@
 
 #include "conformance/engines.h"
 #include "identity/accounts.h"
-#include "ledger/chain.h"
+#include "ledger/audit/chain.h"
 #include "storage/engine/database.h"
 #include "text/encoding.h"
 

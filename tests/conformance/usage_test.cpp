@@ -6,8 +6,8 @@
 #include <thread>
 
 #include "conformance/engines.h"
-#include "ledger/statements.h"
-#include "ledger/usage_summary.h"
+#include "ledger/statements/statements.h"
+#include "ledger/statements/usage_summary.h"
 #include "storage/engine/connection.h"
 #include "storage/engine/database.h"
 

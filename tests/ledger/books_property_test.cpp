@@ -17,7 +17,7 @@
 
 #include "base/metrics.h"
 #include "identity/accounts.h"
-#include "ledger/escrow_ledger.h"
+#include "ledger/escrow/escrow_ledger.h"
 #include "support/stores.h"
 
 namespace turnpike::ledger {

@@ -1,5 +1,5 @@
 // The file format of a checkpoint.
-#include "ledger/checkpoint.h"
+#include "ledger/audit/checkpoint.h"
 
 #include <gtest/gtest.h>
 

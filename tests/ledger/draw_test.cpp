@@ -1,4 +1,4 @@
-#include "ledger/draw.h"
+#include "ledger/escrow/draw.h"
 
 #include <gtest/gtest.h>
 

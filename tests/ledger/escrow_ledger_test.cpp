@@ -1,4 +1,4 @@
-#include "ledger/escrow_ledger.h"
+#include "ledger/escrow/escrow_ledger.h"
 
 #include <thread>
 

@@ -14,7 +14,7 @@
 
 #include "base/ids.h"
 #include "base/sources.h"
-#include "ledger/escrow_ledger.h"
+#include "ledger/escrow/escrow_ledger.h"
 #include "support/stores.h"
 #include "support/sums.h"
 

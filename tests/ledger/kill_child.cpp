@@ -1,7 +1,7 @@
 // The process that the kill test kills: settles on many Threads for the account in its only
 // argument, and promises each settlement that was answered.
 #include "base/ids.h"
-#include "ledger/escrow_ledger.h"
+#include "ledger/escrow/escrow_ledger.h"
 #include "support/victim.h"
 
 namespace {

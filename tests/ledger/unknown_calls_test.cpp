@@ -1,12 +1,12 @@
-// Settlements that a process reported as unknown before it died (ledger/unknown_calls.h): the next
-// process undoes those that it finds charged.
+// Settlements that a process reported as unknown before it died (ledger/escrow/unknown_calls.h):
+// the next process undoes those that it finds charged.
 #include <filesystem>
 #include <fstream>
 #include <thread>
 
 #include "ledger/calls.h"
+#include "ledger/escrow/unknown_calls.h"
 #include "ledger/fixture.h"
-#include "ledger/unknown_calls.h"
 
 namespace turnpike::ledger {
 namespace {

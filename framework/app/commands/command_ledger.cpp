@@ -5,7 +5,7 @@
 #include "app/commands/command_database.h"
 #include "app/config/signing_key.h"
 #include "base/sources.h"
-#include "ledger/checkpoint.h"
+#include "ledger/audit/checkpoint.h"
 #include "text/encoding.h"
 #include "text/time_text.h"
 #include "text/words.h"

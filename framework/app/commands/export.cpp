@@ -8,7 +8,7 @@
 
 #include "hosts/account_json.h"
 #include "hosts/row_lines.h"
-#include "ledger/statements.h"
+#include "ledger/statements/statements.h"
 
 namespace turnpike::app {
 namespace {

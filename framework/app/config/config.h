@@ -165,7 +165,7 @@ struct Config {
   std::uint32_t transfer_timeout_ms = base::limits::transfer_timeout_ms;
   std::uint32_t transfer_bytes_per_second_min = base::limits::transfer_bytes_per_second_min;
 
-  std::uint32_t lease_hold_ms = 30'000;      // of ledger leases: see ledger/escrow_ledger.h
+  std::uint32_t lease_hold_ms = 30'000;      // of ledger leases: see ledger/escrow/escrow_ledger.h
   std::uint32_t lease_settle_margin_ms = 0;  // 0: the longest duration of calls by the limits above
 
   bool starter_grant = true;

@@ -13,7 +13,7 @@
 #include "app/services/status_services.h"
 #include "app/serving.h"
 #include "hosts/operator/console_source.h"
-#include "ledger/escrow_ledger.h"
+#include "ledger/escrow/escrow_ledger.h"
 
 namespace turnpike::app {
 

@@ -3,7 +3,7 @@
 #include <optional>
 #include <utility>
 
-#include "ledger/statements.h"
+#include "ledger/statements/statements.h"
 
 namespace turnpike::app {
 namespace {

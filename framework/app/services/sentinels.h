@@ -21,7 +21,7 @@
 #include <turnpike/host.h>
 
 #include "app/serving.h"
-#include "ledger/escrow_ledger.h"
+#include "ledger/escrow/escrow_ledger.h"
 #include "runtime/deadline.h"
 #include "status/look.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "ledger/usage_summary.h"
+#include "ledger/statements/usage_summary.h"
 #include "site/facts.h"
 
 namespace turnpike::hosts::dashboard {

@@ -12,7 +12,7 @@
 #include <turnpike/result.h>
 
 #include "base/error.h"
-#include "ledger/unknown_calls.h"
+#include "ledger/escrow/unknown_calls.h"
 #include "registry/diff.h"
 
 namespace turnpike::hosts::operators {

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <set>
 
-#include "ledger/draw.h"
+#include "ledger/escrow/draw.h"
 #include "storage/books/charges.h"
 #include "storage/books/key_windows.h"
 #include "storage/engine/row_text.h"

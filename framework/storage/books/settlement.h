@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "ledger/chain.h"
+#include "ledger/audit/chain.h"
 #include "ledger/store.h"
 #include "storage/books/charges.h"
 #include "storage/books/leases.h"

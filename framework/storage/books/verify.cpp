@@ -8,7 +8,7 @@
 #include <set>
 #include <type_traits>
 
-#include "ledger/audit.h"
+#include "ledger/audit/audit.h"
 #include "storage/books/fact_columns.h"
 
 namespace turnpike::storage {

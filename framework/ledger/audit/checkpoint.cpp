@@ -1,4 +1,4 @@
-#include "ledger/checkpoint.h"
+#include "ledger/audit/checkpoint.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,4 +1,4 @@
-#include "ledger/committer.h"
+#include "ledger/escrow/committer.h"
 
 #include <algorithm>
 #include <unordered_set>

@@ -1,4 +1,4 @@
-#include "ledger/unknown_calls.h"
+#include "ledger/escrow/unknown_calls.h"
 
 #include <algorithm>
 #include <mutex>

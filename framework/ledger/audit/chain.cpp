@@ -1,4 +1,4 @@
-#include "ledger/chain.h"
+#include "ledger/audit/chain.h"
 
 namespace turnpike::ledger {
 namespace {

@@ -1,7 +1,7 @@
-#include "ledger/escrow_ledger.h"
+#include "ledger/escrow/escrow_ledger.h"
 
-#include "ledger/committer.h"
-#include "ledger/escrow.h"
+#include "ledger/escrow/committer.h"
+#include "ledger/escrow/escrow.h"
 
 namespace turnpike::ledger {
 namespace {

@@ -1,4 +1,4 @@
-#include "ledger/audit.h"
+#include "ledger/audit/audit.h"
 
 #include <algorithm>
 #include <array>

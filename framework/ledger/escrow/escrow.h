@@ -31,7 +31,7 @@
 
 #include "base/flat_map.h"
 #include "base/log.h"
-#include "ledger/escrow_ledger.h"
+#include "ledger/escrow/escrow_ledger.h"
 #include "ledger/store.h"
 #include "runtime/wait.h"
 

@@ -1,4 +1,4 @@
-#include "ledger/usage_summary.h"
+#include "ledger/statements/usage_summary.h"
 
 #include <algorithm>
 #include <array>

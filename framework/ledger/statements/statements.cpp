@@ -1,4 +1,4 @@
-#include "ledger/statements.h"
+#include "ledger/statements/statements.h"
 
 #include <utility>
 

@@ -21,7 +21,7 @@
 #include <tuple>
 #include <vector>
 
-#include "ledger/chain.h"
+#include "ledger/audit/chain.h"
 
 namespace turnpike::ledger {
 

@@ -1,11 +1,11 @@
-#include "ledger/escrow.h"
+#include "ledger/escrow/escrow.h"
 
 #include <algorithm>
 #include <limits>
 #include <tuple>
 
 #include "base/thread_name.h"
-#include "ledger/draw.h"
+#include "ledger/escrow/draw.h"
 #include "text/time_text.h"
 #include "text/words.h"
 

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "ledger/statements/usage_summary.h"
 #include "ledger/usage.h"
-#include "ledger/usage_summary.h"
 #include "runtime/deadline.h"
 #include "runtime/pool.h"
 

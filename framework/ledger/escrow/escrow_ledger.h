@@ -17,9 +17,9 @@
 #include "base/log.h"
 #include "base/metrics.h"
 #include "ledger/calls.h"
+#include "ledger/escrow/unknown_calls.h"
 #include "ledger/ledger.h"
 #include "ledger/store.h"
-#include "ledger/unknown_calls.h"
 #include "runtime/pool.h"
 
 namespace turnpike::ledger {

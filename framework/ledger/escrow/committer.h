@@ -25,8 +25,8 @@
 #include <string_view>
 #include <vector>
 
-#include "ledger/escrow.h"
-#include "ledger/unknown_calls.h"
+#include "ledger/escrow/escrow.h"
+#include "ledger/escrow/unknown_calls.h"
 #include "runtime/group_commit.h"
 
 namespace turnpike::ledger {
