@@ -767,6 +767,21 @@ TEST_P(UsagePort, ASearchLooksAtSoManyCallsAtOnceAndGoesOnWhereItStopped) {
   EXPECT_EQ(found.pages, 3);  // 6,002 calls; one page examines 2,048
 }
 
+// All are indexed at once. The sums of an hour tell where its calls stand, not only in which batch.
+TEST_P(UsagePort, ASearchGoesStraightToWhatIsRare) {
+  const std::string account = account_with(10'000);
+  Writer writer(*node_, account);
+  const std::int64_t start_ms = now_ms() / hour_ms * hour_ms;
+  writer.charge({"rare"}, start_ms + hour_ms / 2, "route-2");
+  for (int at = 0; at < 6; ++at) {
+    writer.charge(names(std::to_string(at) + "-", 1'000), start_ms + at * hour_ms, "route-1");
+  }
+  catch_up(node_->usage());
+  const Found found = search_all(node_->usage(), account, {.route_id = "route-2"}, 50);
+  EXPECT_EQ(found.messages, std::vector<std::string>{"rare"});
+  EXPECT_EQ(found.pages, 1);
+}
+
 TEST_P(UsagePort, ASearchTellsWhatWasGivenBackAndRefusesAPlaceThatIsNone) {
   const std::string account = account_with(10);
   Writer(*node_, account).charge({"m1", "m2"}, now_ms());

@@ -97,18 +97,27 @@ constexpr Query move_head{"UPDATE usage_head SET position = $1"};
   " + CASE WHEN (p.k + 1) * " run_places " < t.facts THEN (p.k + 1) * " run_places   \
   " ELSE t.facts END, SUBSTR(t.places, p.k * " run_bytes " + 1, " run_bytes          \
   ") FROM taken t JOIN piece p ON p.k * " run_places " < t.facts"
-#define INSERT_HOURS(facts)                                                                    \
-  "INSERT INTO usage_hour (account_id, hour, route_id, method, api_key_id, requests, charged," \
-  " released, credits, first_position, last_position) SELECT f.account_id, f.hour,"            \
-  " f.route_id, f.method, f.api_key_id, COUNT(*),"                                             \
-  " COUNT(*) FILTER (WHERE f.outcome_reason = 'success'),"                                     \
-  " COUNT(*) FILTER (WHERE f.outcome_reason NOT IN ('success', 'replayed')),"                  \
-  " SUM(f.credits_charged), CAST($1 AS BIGINT) + 1, CAST($2 AS BIGINT) FROM " facts            \
-  " GROUP BY f.account_id, f.hour, f.route_id, f.method, f.api_key_id"                         \
-  " ON CONFLICT (account_id, hour, route_id, method, api_key_id) DO UPDATE SET"                \
-  " requests = usage_hour.requests + excluded.requests,"                                       \
-  " charged = usage_hour.charged + excluded.charged,"                                          \
-  " released = usage_hour.released + excluded.released,"                                       \
+// The runs are in the order of time, so the counts of an account's hours tell where each hour's
+// facts stand.
+#define INSERT_HOURS(facts)                                                                     \
+  "WITH summed AS MATERIALIZED (SELECT f.account_id, f.hour, f.route_id, f.method,"             \
+  " f.api_key_id, COUNT(*) AS requests,"                                                        \
+  " COUNT(*) FILTER (WHERE f.outcome_reason = 'success') AS charged,"                           \
+  " COUNT(*) FILTER (WHERE f.outcome_reason NOT IN ('success', 'replayed')) AS released,"       \
+  " SUM(f.credits_charged) AS credits FROM " facts                                              \
+  " GROUP BY f.account_id, f.hour, f.route_id, f.method, f.api_key_id),"                        \
+  " placed AS MATERIALIZED (SELECT account_id, hour, SUM(requests) AS facts,"                   \
+  " SUM(SUM(requests)) OVER (PARTITION BY account_id ORDER BY hour) AS last FROM summed"        \
+  " GROUP BY account_id, hour)"                                                                 \
+  " INSERT INTO usage_hour (account_id, hour, route_id, method, api_key_id, requests, charged," \
+  " released, credits, first_position, last_position) SELECT s.account_id, s.hour,"             \
+  " s.route_id, s.method, s.api_key_id, s.requests, s.charged, s.released, s.credits,"          \
+  " CAST($1 AS BIGINT) + p.last - p.facts + 1, CAST($1 AS BIGINT) + p.last"                     \
+  " FROM summed s JOIN placed p ON p.account_id = s.account_id AND p.hour = s.hour WHERE TRUE"  \
+  " ON CONFLICT (account_id, hour, route_id, method, api_key_id) DO UPDATE SET"                 \
+  " requests = usage_hour.requests + excluded.requests,"                                        \
+  " charged = usage_hour.charged + excluded.charged,"                                           \
+  " released = usage_hour.released + excluded.released,"                                        \
   " credits = usage_hour.credits + excluded.credits, last_position = excluded.last_position"
 
 #define INSERT_CLIENTS(facts)                                              \
@@ -124,10 +133,13 @@ constexpr Query move_head{"UPDATE usage_head SET position = $1"};
   "SELECT r.first_position, r.last_position, " places                              \
   " AS places FROM usage_run r WHERE r.account_id = $1 AND r.first_position <= $2" \
   " ORDER BY r.first_position DESC LIMIT $3"
-#define RUNS_OF_PART(places)                            \
-  "SELECT r.first_position, r.last_position, " places   \
-  " AS places FROM usage_run r WHERE r.account_id = $1" \
-  " AND r.first_position > $2 AND r.first_position <= $3 ORDER BY r.first_position LIMIT 64"
+// The runs with positions above $2 and up to $3: from the last one that begins no later than there.
+#define RUNS_OF_PART(places)                                                               \
+  "SELECT r.first_position, r.last_position, " places                                      \
+  " AS places FROM usage_run r WHERE r.account_id = $1"                                    \
+  " AND r.last_position > $2 AND r.first_position <= $3 AND r.first_position >= COALESCE(" \
+  "(SELECT MAX(b.first_position) FROM usage_run b WHERE b.account_id = $1"                 \
+  " AND b.first_position <= $2 + 1), 0) ORDER BY r.first_position LIMIT 64"
 // Facts j at the places that a JSON text gives.
 #define GIVEN_IN_SQLITE                                                      \
   " FROM json_each($1) AS j CROSS JOIN fact f ON f.stream = j.value ->> 's'" \
@@ -760,7 +772,7 @@ class SqlUsageStore final : public ledger::UsageStore {
       end += taken;
     }
     transaction.run(dialect.insert_runs, {position});
-    transaction.run(dialect.insert_hours, {position, end});
+    transaction.run(dialect.insert_hours, {position});
     transaction.run(dialect.insert_clients);
     transaction.run(move_marks);
     transaction.run(move_head, {end});
