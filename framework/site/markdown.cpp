@@ -12,6 +12,8 @@
 #include <cmark-gfm-core-extensions.h>
 #include <cmark-gfm.h>
 
+#include "site/breaks.h"
+
 namespace turnpike::site {
 
 namespace {
@@ -123,18 +125,6 @@ void put_into_box(cmark_node* node, const char* opening) {
   cmark_node_set_on_exit(box, "</div>");
   cmark_node_insert_before(node, box);
   cmark_node_append_child(box, node);
-}
-
-// Whether a line may end behind the character at `at`: in paths and in names such as
-// request.body_too_large.
-bool may_break_behind(std::string_view text, std::size_t at) noexcept {
-  const auto is_letter = [&](std::size_t place) {
-    return place < text.size() && ((text[place] >= 'a' && text[place] <= 'z') ||
-                                   (text[place] >= 'A' && text[place] <= 'Z'));
-  };
-  const char character = text[at];
-  if (character == '/' || character == '_') return true;
-  return character == '.' && at > 0 && is_letter(at - 1) && is_letter(at + 1);
 }
 
 // Lets long names in code spans break between their parts. Done on the HTML: a table cell accepts

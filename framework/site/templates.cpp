@@ -7,6 +7,7 @@
 #include <ctemplate/template_cache.h>
 #include <ctemplate/template_dictionary.h>
 
+#include "site/breaks.h"
 #include "text/xml_text.h"
 
 namespace turnpike::site {
@@ -50,16 +51,17 @@ void Slots::set(std::string_view name, const Markup& markup) {
   values_->SetValue(view_of(name), view_of(markup.text));
 }
 
-void Slots::set_path(std::string_view name, std::string_view path) {
-  set(name, path);
+void Slots::set_long_name(std::string_view name, std::string_view text) {
+  set(name, text);
   Markup markup;
-  while (!path.empty()) {
-    const std::size_t slash = path.find('/');
-    const std::size_t bytes = slash == path.npos ? path.size() : slash + 1;
-    text::append_xml(markup.text, path.substr(0, bytes));
-    if (slash != path.npos) markup.text += "<wbr>";
-    path.remove_prefix(bytes);
+  std::size_t done = 0;
+  for (std::size_t at = 0; at + 1 < text.size(); ++at) {
+    if (!may_break_behind(text, at)) continue;
+    text::append_xml(markup.text, text.substr(done, at + 1 - done));
+    markup.text += "<wbr>";
+    done = at + 1;
   }
+  text::append_xml(markup.text, text.substr(done));
   set(std::string(name) + "_HTML", markup);
 }
 

@@ -39,8 +39,8 @@ class Slots {
   void set(std::string_view name, std::int64_t number);
   // REQUIRES: `name` ends in _HTML or _SVG.
   void set(std::string_view name, const Markup& markup);
-  // Sets the value, and NAME_HTML to the same text with chances to break a line behind slashes.
-  void set_path(std::string_view name, std::string_view path);
+  // Sets the value, and NAME_HTML to the same text with chances to break a line (breaks.h).
+  void set_long_name(std::string_view name, std::string_view text);
   // Sets a value for all templates of the page, including included ones.
   void set_everywhere(std::string_view name, std::string_view text);
   // Sets the value and shows the section NAME_IS_SET (unless the text is empty).

@@ -208,7 +208,7 @@ class Pages(unittest.TestCase):
         self.assertNotIn("<strong>k3</strong>", newest)
         self.assertIn("<strong>k3</strong>", self.page(owner, older))
         filtered = self.page(owner, f"{self.base}/security-log?action=member.add")
-        self.assertEqual(filtered.count("<code>member.add</code>"), 1)
+        self.assertEqual(filtered.count("<code>member.<wbr>add</code>"), 1)
         self.assertNotIn("key.create</code>", filtered)
         nobody = self.page(owner, f"{self.base}/security-log?actor=user:usr_none")
         self.assertIn("There is no such event", nobody)

@@ -17,10 +17,13 @@ std::string rendered(const std::string& layout, const std::function<void(Slots)>
   return templates->render("page.html", sheet);
 }
 
-TEST(Templates, PathsMayBreakBehindSlashesAndAreEscaped) {
+TEST(Templates, LongNamesMayBreakBetweenTheirPartsAndAreEscaped) {
   EXPECT_EQ(rendered("<a title=\"{{ROUTE}}\">{{ROUTE_HTML:none}}</a>",
-                     [](Slots slots) { slots.set_path("ROUTE", "GET /v1/<b>/x"); }),
+                     [](Slots slots) { slots.set_long_name("ROUTE", "GET /v1/<b>/x"); }),
             "<a title=\"GET /v1/&lt;b&gt;/x\">GET /<wbr>v1/<wbr>&lt;b&gt;/<wbr>x</a>");
+  EXPECT_EQ(rendered("<code>{{NAME_HTML:none}}</code>",
+                     [](Slots slots) { slots.set_long_name("NAME", "grant.token_reuse/"); }),
+            "<code>grant.<wbr>token_<wbr>reuse/</code>");
 }
 
 TEST(Templates, AValueIsEscapedByWhereItStands) {

@@ -26,7 +26,7 @@ void fill_call_rows(site::Slots slots, const AccountPage& page, const catalog::V
     row.set("WHEN", when(call.occurred_at_ms));
     row.set("ID", call.request_id);
     row.set_if("OWN_ID", call.client_request_id);
-    row.set_path("OPERATION", operation_name(view, call.route_id, call.method));
+    row.set_long_name("OPERATION", operation_name(view, call.route_id, call.method));
     row.set("OPERATION_PATH", Href(path).add("route_id", call.route_id).text());
     row.set_if("KEY", page.key_name(call.api_key_id));
     row.set("KEY_ID", call.api_key_id);

@@ -42,7 +42,8 @@ void fill_operation(site::Slots row, const site::Facts& facts, const AccountPage
                     const ledger::UsageSummary::Operation& operation,
                     const ledger::SummaryQuery& query) {
   const ledger::UsageSums& sums = operation.sums;
-  row.set_path("LABEL", operation_name(facts.view.get(), operation.route_id, operation.method));
+  row.set_long_name("LABEL",
+                    operation_name(facts.view.get(), operation.route_id, operation.method));
   row.set("CHARGED", figure(sums.charged));
   row.set("RELEASED", figure(sums.released));
   row.set("OWN", percent(sums.charged, sums.charged + sums.released));

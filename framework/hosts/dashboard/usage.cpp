@@ -71,7 +71,7 @@ void fill_parts(site::Slots slots, const WebRooms& rooms, const AccountPage& pag
   const auto view = view_of(rooms);
   for (const auto& operation : summary.by_operation) {
     site::Slots row = slots.add("OPERATION");
-    row.set_path("LABEL", operation_name(view.get(), operation.route_id, operation.method));
+    row.set_long_name("LABEL", operation_name(view.get(), operation.route_id, operation.method));
     set_sums(row, operation.sums);
     row.set("CALLS", calls_of(page, query.from_ms, query.to_ms)
                          .add("route_id", operation.route_id)

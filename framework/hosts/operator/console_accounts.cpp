@@ -155,7 +155,7 @@ std::optional<Error> show_calls(const ConsoleLook& look, const std::string& id,
     row.set("METHOD", call.method);
     const registry::Route* const route =
         look.facts.view == nullptr ? nullptr : look.facts.view->program().find_route(call.route_id);
-    row.set_path("ROUTE", route == nullptr ? std::string_view(call.route_id)
+    row.set_long_name("ROUTE", route == nullptr ? std::string_view(call.route_id)
                                            : std::string_view(route->matcher.pattern));
     row.set("OUTCOME", words_of(call.outcome_reason));
     row.set("CREDITS", count_text(call.credits_charged));

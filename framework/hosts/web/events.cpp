@@ -188,7 +188,7 @@ void fill_events(site::Slots slots, const std::vector<identity::AuditEvent>& eve
     row.set("WHO", who_is(event.actor.principal, names));
     const std::string_view target = name_in(names, event.target);
     row.set("WHAT", sentence_of(event.action, !target.empty()));
-    row.set("ACTION", event.action);
+    row.set_long_name("ACTION", event.action);
     row.set_if("TARGET", target);
     row.set_if("DETAIL", with_names(std::string(detail_of(event)), names));
     row.set_if("METHOD", event.method);
