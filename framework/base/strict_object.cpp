@@ -241,7 +241,9 @@ std::int64_t StrictObject::integer(std::string_view name, std::int64_t minimum,
 std::string StrictObject::object(std::string_view name) {
   if (!is_object_) return {};
   const Member* const member = find(name);
-  if (member != nullptr && member->kind == Kind::object) return text::parse_json(json_)[name].dump();
+  if (member != nullptr && member->kind == Kind::object) {
+    return text::parse_json(json_)[name].dump();
+  }
   report(name, member == nullptr ? "it is missing" : "it is not an object", "Send a JSON object.");
   return {};
 }

@@ -11,7 +11,7 @@ constexpr std::uint32_t threads_max = 2;
 constexpr std::uint32_t queued_max = 256;
 
 bool holds(const registry::EmptyAt& condition, std::string_view body) noexcept {
-  const text::Pointed found = base::point(body, condition.pointer);
+  const text::Pointed found = text::point(body, condition.pointer);
   return found == text::Pointed::null || found == text::Pointed::empty_list;
 }
 

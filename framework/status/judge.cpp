@@ -100,7 +100,7 @@ std::optional<Look> judge_age(const Expectation& expect, const ReplySeen& reply,
 Look judge_body(const Expectation& expect, const ReplySeen& reply, std::int64_t now_ms) {
   static const text::JsonPointer whole = *text::JsonPointer::parse("");
   const bool reads_json = !expect.kinds.empty() || expect.learns_shape || !expect.fresh_at.empty();
-  if (reads_json && base::point(reply.body, whole) == text::Pointed::malformed) {
+  if (reads_json && text::point(reply.body, whole) == text::Pointed::malformed) {
     return failed(Reason::contract, reply.status, "the reply is no JSON");
   }
   if (std::string difference = difference_of(expect, reply.body); !difference.empty()) {

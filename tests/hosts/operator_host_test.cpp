@@ -16,6 +16,7 @@
 #include "storage/engine/database.h"
 #include "support/paths.h"
 #include "support/stores.h"
+#include "text/time_text.h"
 
 namespace turnpike::tests {
 namespace {

@@ -16,6 +16,7 @@
 #include "status/evidence.h"
 #include "support/status_story.h"
 #include "support/stores.h"
+#include "text/time_text.h"
 
 namespace turnpike::tests {
 namespace {

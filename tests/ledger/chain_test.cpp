@@ -1,6 +1,6 @@
 // The hash of a fact: compared with a slow and obvious implementation of the definition, and tests
 // that it depends on every column.
-#include "ledger/chain.h"
+#include "ledger/audit/chain.h"
 
 #include <gtest/gtest.h>
 

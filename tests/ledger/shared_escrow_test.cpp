@@ -3,6 +3,7 @@
 
 #include "identity/accounts.h"
 #include "ledger/fixture.h"
+#include "text/time_text.h"
 
 namespace turnpike::ledger {
 namespace {

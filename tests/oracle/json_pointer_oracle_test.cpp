@@ -8,7 +8,7 @@
 
 #include "text/json_pointer.h"
 
-namespace turnpike::base {
+namespace turnpike::text {
 namespace {
 
 using nlohmann::json;
@@ -166,4 +166,4 @@ TEST(JsonPointer, RefusesWhatIsNone) {
 }
 
 }  // namespace
-}  // namespace turnpike::base
+}  // namespace turnpike::text

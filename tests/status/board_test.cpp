@@ -12,6 +12,7 @@
 #include "registry/compile.h"
 #include "status/board_parts.h"
 #include "support/status_story.h"
+#include "text/time_text.h"
 
 namespace turnpike::status {
 namespace {

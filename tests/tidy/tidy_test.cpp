@@ -310,10 +310,10 @@ TEST(Banned, CallsAndWords) {
   }
 }
 
-// The JSON library treats a NUL byte as the end of its input, so base/json_text.h reads JSON for
+// The JSON library treats a NUL byte as the end of its input, so text/json_text.h reads JSON for
 // all, and each plugin reads external JSON in one place.
 TEST(Banned, ReadingJsonPastItsOneReader) {
-  const std::set<std::string> readers = {"framework/base/json_text.cpp",
+  const std::set<std::string> readers = {"framework/text/json_text.cpp",
                                          "plugins/govdata/import/json_records.cpp",
                                          "plugins/govdata/import/sample.cpp",
                                          "plugins/stripe/json.cpp"};
@@ -332,7 +332,7 @@ TEST(Banned, ReadingJsonPastItsOneReader) {
     for (const std::string_view word : {"json::parse(", "Json::parse(", "json::sax_parse(",
                                         "Json::sax_parse(", "json::accept("}) {
       EXPECT_EQ(file.code.find(word), std::string::npos)
-          << file.path << ": " << word << ": read outside bytes by base/json_text.h";
+          << file.path << ": " << word << ": read outside bytes by text/json_text.h";
     }
   }
 }

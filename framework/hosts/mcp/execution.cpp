@@ -39,7 +39,7 @@ bool is_json_content(std::string_view content_type) noexcept {
 
 bool is_json(std::string_view text) {
   static const text::JsonPointer whole = text::JsonPointer::parse("").value();
-  return base::point(text, whole) != text::Pointed::malformed && text::is_utf8(text);
+  return text::point(text, whole) != text::Pointed::malformed && text::is_utf8(text);
 }
 
 // Appends a JSON value unchanged, text as a string, anything else in base64.

@@ -336,7 +336,7 @@ void ToolCallReader::read_body() {
   } else if (text == nullptr) {
     body = body_text_;  // re-rendering could change a number
   } else if (static const auto whole = text::JsonPointer::parse("");
-             !body.empty() && base::point(body, *whole) == text::Pointed::malformed) {
+             !body.empty() && text::point(body, *whole) == text::Pointed::malformed) {
     // Models often send JSON as text; text also preserves numbers exactly.
     return report_argument(registry::body_argument,
                            {"is a string that holds no JSON", "give a JSON value"});
