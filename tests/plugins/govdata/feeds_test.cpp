@@ -110,6 +110,29 @@ TEST_F(FeedsTest, EventsOfOneMillisecondAreWalkedByTheirIds) {
   }
 }
 
+TEST_F(FeedsTest, AListEndsBeforeItsReplyIsTooLong) {
+  const Json signals = data(Operation::signals, last(365) + "&sort=recent");
+  const Json events = data(Operation::events, last(365));
+  store().execute("UPDATE proposal SET url = 'https://example.org/' || hex(zeroblob(32000))");
+  clock.time_ms += 60'000;  // beyond what the cache keeps
+  for (const auto& [operation, whole, id] :
+       {std::tuple{Operation::signals, signals, "signalId"},
+        std::tuple{Operation::events, events, "eventId"}}) {
+    ASSERT_FALSE(whole["truncated"]) << id;
+    const Json cut = data(operation, last(365) + "&sort=recent");
+    EXPECT_TRUE(cut["truncated"]) << id;
+    EXPECT_LE(dump(cut).size(), reply_bytes_max) << id;
+    List expected = all(whole["items"], id);
+    ASSERT_GT(cut["count"], 5) << id;
+    ASSERT_LT(cut["count"], expected.size()) << id;
+    expected.resize(cut["count"]);
+    EXPECT_EQ(all(cut["items"], id), expected) << id;
+    if (operation == Operation::events) {
+      EXPECT_EQ(cut["nextAfterId"], expected.back());
+    }
+  }
+}
+
 TEST_F(FeedsTest, EventsAreFiltered) {
   const Json ended = data(Operation::events, last(365) + "&event_types=proposal_voting_ended");
   for (const Json& item : ended["items"]) EXPECT_EQ(item["eventType"], "proposal_voting_ended");
