@@ -14,9 +14,9 @@
 #include "registry/compile.h"
 #include "status/judge.h"
 #include "support/kept_log.h"
-#include "support/memory_store.h"
 
 #include <turnpike/helpers/probe.h>
+#include <turnpike/helpers/test_host.h>
 
 namespace turnpike::app {
 namespace {
@@ -124,40 +124,6 @@ class FakeProvider final : public Provider {
   };
 };
 
-class MovedClock final : public Clock {
- public:
-  [[nodiscard]] std::int64_t now_ms() const noexcept override { return ms; }
-  [[nodiscard]] std::int64_t monotonic_ns() const noexcept override { return ms * 1'000'000; }
-  std::int64_t ms = 1'763'706'540'000;
-};
-
-// A host that the fake provider never uses.
-class IdleHost final : public Host, public Report, public Random, public Http, public Offload {
- public:
-  explicit IdleHost(Clock& clock) : clock_(clock) {}
-  Report& report() noexcept override { return *this; }
-  Clock& clock() noexcept override { return clock_; }
-  Random& random() noexcept override { return *this; }
-  Http& http() noexcept override { return *this; }
-  Offload& offload() noexcept override { return *this; }
-  Store& store() noexcept override { return store_; }
-  void log(Severity, std::string_view) noexcept override {}
-  void count(std::string_view, std::uint64_t) noexcept override {}
-  void set(std::string_view, double) noexcept override {}
-  void fill(std::span<std::uint8_t>) noexcept override {}
-  Done call(const HttpRequest&, const HttpOptions&, HttpSink&, Call&) noexcept override {
-    return Failure{FailureKind::transport, "no network in tests", {}, false};
-  }
-  Done run(void (*work)(void*) noexcept, void* argument) noexcept override {
-    work(argument);
-    return Unit{};
-  }
-
- private:
-  Clock& clock_;
-  support::MemoryStore store_;
-};
-
 class LooksTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -193,9 +159,8 @@ class LooksTest : public ::testing::Test {
   support::KeptLog log;
   std::unique_ptr<base::Metrics> metrics = base::make_metrics();
   exchange::CallReports reports{log, *metrics};
-  MovedClock clock;
-  IdleHost host{clock};
-  Looks looks{reports, clock};
+  TestHost host;
+  Looks looks{reports, host.clock()};
   FakeProvider provider;
   std::shared_ptr<const registry::Program> program;
   std::shared_ptr<const exchange::Service> service;
@@ -286,7 +251,7 @@ TEST_F(LooksTest, AChangedContractIsToldByPointerAndKinds) {
   EXPECT_EQ(shapes.of(*program, operation("/notes", Method::post)), nullptr);
   for (std::uint32_t at = 0; at < status::Shape::looks_to_learn; ++at) {
     ASSERT_THAT(items(shape), is(LookResult::pass, Reason::none));
-    clock.ms += 300'000;
+    host.time_ms += 300'000;
   }
   const auto kept = shapes.take_changed();
   ASSERT_THAT(kept, SizeIs(1));

@@ -2,33 +2,18 @@
 
 #include <gtest/gtest.h>
 
-#include <set>
+#include <string>
+
+#include "support/sdk_fakes.h"
 
 namespace turnpike::base {
 namespace {
 
-class ManualClock final : public Clock {
- public:
-  [[nodiscard]] std::int64_t now_ms() const noexcept override { return now; }
-  [[nodiscard]] std::int64_t monotonic_ns() const noexcept override { return now * 1'000'000; }
-  std::int64_t now = 1'700'000'000'000;
-};
-
-// The worst random source: all bytes are equal, so only the counter keeps ids distinct.
-class ConstantRandom final : public Random {
- public:
-  explicit ConstantRandom(std::uint8_t byte) : byte_(byte) {}
-  void fill(std::span<std::uint8_t> out) noexcept override {
-    for (auto& byte : out) byte = byte_;
-  }
-
- private:
-  std::uint8_t byte_;
-};
+using support::ConstantRandom;
+using support::ManualClock;
 
 TEST(UuidSource, HasVersionSevenTheVariantAndTheTime) {
-  ManualClock clock;
-  clock.now = 0x0123456789ABLL;
+  ManualClock clock(0x0123456789ABLL);
   ConstantRandom random(0xFF);
   UuidSource source(clock, random);
   const UuidText uuid = source.next();
@@ -36,7 +21,7 @@ TEST(UuidSource, HasVersionSevenTheVariantAndTheTime) {
   EXPECT_EQ(uuid[14], '7');
   EXPECT_TRUE(uuid[19] == '8' || uuid[19] == '9' || uuid[19] == 'a' || uuid[19] == 'b');
   EXPECT_TRUE(is_uuid(view(uuid)));
-  EXPECT_EQ(unix_ms_of(view(uuid)), clock.now);
+  EXPECT_EQ(unix_ms_of(view(uuid)), clock.now_ms());
 }
 
 TEST(UuidSource, GrowsStrictlyWithinOneMillisecondAndWhenTheClockStepsBack) {
@@ -45,7 +30,7 @@ TEST(UuidSource, GrowsStrictlyWithinOneMillisecondAndWhenTheClockStepsBack) {
   UuidSource source(clock, random);
   std::string previous(view(source.next()));
   for (int round = 0; round < 100'000; ++round) {
-    if (round == 50'000) clock.now -= 10'000;
+    if (round == 50'000) clock.step_ms(-10'000);
     const std::string next(view(source.next()));
     ASSERT_LT(previous, next) << "round " << round;
     previous = next;

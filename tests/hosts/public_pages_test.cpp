@@ -16,6 +16,7 @@
 #include "hosts/web/page_turn.h"
 #include "site/authored_pages.h"
 #include "support/paths.h"
+#include "support/sdk_fakes.h"
 #include "support/status_story.h"
 #include "support/temporary.h"
 
@@ -26,16 +27,6 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 using tests::HttpReply;
-
-class SteppingClock final : public Clock {
- public:
-  std::int64_t now_ms() const noexcept override { return now_ms_; }
-  std::int64_t monotonic_ns() const noexcept override { return now_ms_ * 1'000'000; }
-  void step(std::int64_t ms) { now_ms_ += ms; }
-
- private:
-  std::atomic<std::int64_t> now_ms_{support::StatusStory::begins_at_ms};
-};
 
 // Has one page and one path that moved, and counts renderings.
 class CountingSource final : public site::PageSource {
@@ -149,7 +140,7 @@ class PublicPagesTest : public tests::HostFixture {
   }
 
   support::TemporaryDirectory directory_;
-  SteppingClock pages_clock_;
+  support::ManualClock pages_clock_{support::StatusStory::begins_at_ms};
   tests::ScriptedStatus status_;
   const site::AuthoredPages authored_{{.http_status = catalog::tests::status_for_tests}};
   CountingSource counting_;
@@ -339,7 +330,7 @@ TEST_F(PublicPagesTest, TheCalculatorAnswersByItself) {
 TEST_F(PublicPagesTest, TheStatusIsShownAsBarsWithTheSameFigures) {
   support::StatusStory story(catalog::tests::compiled(catalog::tests::varied_yaml));
   story.close_round();
-  pages_clock_.step(story.now_ms - pages_clock_.now_ms());
+  pages_clock_.move_ms(story.now_ms - pages_clock_.now_ms());
   status_.set_board(story.board());
   const std::string html = get("/status").body;
   EXPECT_THAT(html, HasSubstr("<span class=\"state ok\">operational</span>"));
@@ -347,7 +338,7 @@ TEST_F(PublicPagesTest, TheStatusIsShownAsBarsWithTheSameFigures) {
   for (auto at = html.find("<rect "); at != html.npos; at = html.find("<rect ", at + 1)) ++bars;
   EXPECT_EQ(bars, 90u);
   EXPECT_THAT(get("/status.md").body, HasSubstr("The gateway is **operational**"));
-  pages_clock_.step(86'400'000);
+  pages_clock_.move_ms(86'400'000);
   EXPECT_THAT(get("/status").body, HasSubstr("<span class=\"state unknown\">unknown</span>"));
   EXPECT_THAT(get("/status.md").body, HasSubstr("The gateway is **unknown**"));
 }
@@ -361,9 +352,9 @@ TEST_F(PublicPagesTest, APageIsRenderedOnceForEachEdition) {
   EXPECT_EQ(get("/counted.md").body, "# Rendered 2\n");
   pages_->install(load());
   EXPECT_EQ(get("/counted.md").body, "# Rendered 3\n");
-  pages_clock_.step(cached_page_ms_max - 1);
+  pages_clock_.move_ms(cached_page_ms_max - 1);
   EXPECT_EQ(get("/counted.md").body, "# Rendered 3\n");
-  pages_clock_.step(1);
+  pages_clock_.move_ms(1);
   EXPECT_EQ(get("/counted.md").body, "# Rendered 4\n");
   support::StatusStory story(catalog::tests::compiled(catalog::tests::varied_yaml));
   story.close_round();

@@ -1,6 +1,5 @@
 #include "lanes/credits.h"
 
-#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,33 +8,15 @@
 
 #include <gtest/gtest.h>
 
+#include <turnpike/helpers/test_host.h>
+
 #include "base/error.h"
 #include "base/limits.h"
-#include "lanes/plain_call.h"
 #include "support/allocations.h"
 #include "support/memory_replays.h"
 
 namespace turnpike::lanes {
 namespace {
-
-class FixedClock final : public Clock {
- public:
-  [[nodiscard]] std::int64_t now_ms() const noexcept override { return 1'700'000'000'123; }
-  [[nodiscard]] std::int64_t monotonic_ns() const noexcept override { return 5'000'000'000; }
-};
-
-class ClockHost final : public Host {
- public:
-  Report& report() noexcept override { std::abort(); }
-  Clock& clock() noexcept override { return clock_; }
-  Random& random() noexcept override { std::abort(); }
-  Http& http() noexcept override { std::abort(); }
-  Offload& offload() noexcept override { std::abort(); }
-  Store& store() noexcept override { std::abort(); }
-
- private:
-  FixedClock clock_;
-};
 
 struct RecordedFact {
   std::string texts;  // message, request, client request, account, key, route, method, lane, ...
@@ -143,8 +124,8 @@ class CreditsLaneTest : public ::testing::Test {
   bool key_is_capped = false;
   std::string key;  // Idempotency-Key of the next call
   PricedOperation operations[2];
-  ClockHost host;
-  PlainCall call;
+  TestHost host;
+  TestCall call;
   RecordingLedger ledger;
   CreditsLane lane{ledger, ledger.replays};
   std::unique_ptr<BoundLane> bound;
@@ -183,7 +164,7 @@ TEST_F(CreditsLaneTest, SettlesWithTheUsageFact) {
   const RecordedFact& fact = ledger.settled[0];
   EXPECT_EQ(fact.texts,
             "019a-request|019a-request|client-1|acct_1|key_1|route-1|POST|credits|gen_1|success|");
-  EXPECT_EQ(fact.occurred_at_ms, 1'700'000'000'123);
+  EXPECT_EQ(fact.occurred_at_ms, TestHost().time_ms);
   EXPECT_EQ(fact.credit_cost, 3u);
   EXPECT_EQ(fact.price_version, 4u);
   EXPECT_TRUE(fact.charged);

@@ -1,6 +1,5 @@
 #include "lanes/free.h"
 
-#include <cstdlib>
 #include <memory>
 #include <random>
 #include <string>
@@ -9,8 +8,9 @@
 
 #include <gtest/gtest.h>
 
+#include <turnpike/helpers/test_host.h>
+
 #include "base/error.h"
-#include "lanes/plain_call.h"
 #include "lanes/rate_limit_fields.h"
 
 namespace turnpike::lanes {
@@ -108,16 +108,6 @@ TEST(RateLimitFields, NoTimeLiesBehindRetryAfterWhateverStands) {
   EXPECT_GT(refusals, 5'000);
 }
 
-class NoHost final : public Host {
- public:
-  Report& report() noexcept override { std::abort(); }
-  Clock& clock() noexcept override { std::abort(); }
-  Random& random() noexcept override { std::abort(); }
-  Http& http() noexcept override { std::abort(); }
-  Offload& offload() noexcept override { std::abort(); }
-  Store& store() noexcept override { std::abort(); }
-};
-
 // Answers as the test says and counts the permits in use.
 class ScriptedStore final : public quota::QuotaStore {
  public:
@@ -198,8 +188,8 @@ class FreeLaneTest : public ::testing::Test {
   }
 
   PricedOperation operations[2];
-  NoHost host;
-  PlainCall call;
+  TestHost host;
+  TestCall call;
   ScriptedStore store;
   FreeLane lane{store};
   std::unique_ptr<BoundLane> bound;

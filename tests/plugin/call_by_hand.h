@@ -1,5 +1,5 @@
-// A Call and a sink for tests that call a plugin directly, and hand-made settings. One Thread,
-// except that any Thread may set the stop flag of CallByHand.
+// A Call and a sink for tests that call a plugin directly. One Thread, except that any Thread may
+// set the stop flag of CallByHand.
 #pragma once
 
 #include <turnpike/call.h>
@@ -12,6 +12,7 @@
 
 #include "runtime/deadline.h"
 #include "runtime/wait.h"
+#include "support/settings.h"
 
 namespace turnpike::plugin {
 
@@ -62,18 +63,5 @@ class KeptReply final : public ReplySink {
   std::vector<OwnedHeader> headers;
   std::string body_text;
 };
-
-inline Settings scalar(std::string text) {
-  Settings node;
-  node.kind = Settings::Kind::scalar;
-  node.text = std::move(text);
-  return node;
-}
-inline Settings map(std::vector<Settings::Field> fields) {
-  Settings node;
-  node.kind = Settings::Kind::map;
-  node.fields = std::move(fields);
-  return node;
-}
 
 }  // namespace turnpike::plugin

@@ -5,7 +5,7 @@
 
 #include <gmock/gmock.h>
 
-#include <turnpike/call.h>
+#include <turnpike/helpers/test_host.h>
 
 #include "plugin/surroundings.h"
 
@@ -66,16 +66,8 @@ TEST_F(PluginHostTest, APluginHasSoManyMetricsOfEachKindAndNoMore) {
   EXPECT_THAT(text, Not(HasSubstr("turnpike_plugin_g" + beyond + "{")));
 }
 
-class PatientCall final : public Call {
- public:
-  [[nodiscard]] std::string_view request_id() const noexcept override { return "r"; }
-  [[nodiscard]] std::int64_t deadline_ns() const noexcept override { return INT64_MAX; }
-  [[nodiscard]] bool cancelled() const noexcept override { return false; }
-  bool sleep_ms(std::uint32_t) noexcept override { return true; }
-};
-
 TEST_F(PluginHostTest, TheStoreIsThatOfThePluginsName) {
-  PatientCall call;
+  TestCall call;
   const StoreWrite write[] = {{"key", "value"}};
   EXPECT_EQ(host_.store().apply({}, write, call).outcome, StoreOutcome::applied);
   EXPECT_EQ(surroundings_.stores.of("shop").records().size(), 1u);

@@ -5,24 +5,16 @@
 #include "records/durable_stores.h"
 #include "support/victim.h"
 
-#include <turnpike/call.h>
+#include <turnpike/helpers/test_host.h>
 
 namespace {
 
 using namespace turnpike;
 
-class PatientCall final : public Call {
- public:
-  [[nodiscard]] std::string_view request_id() const noexcept override { return "r"; }
-  [[nodiscard]] std::int64_t deadline_ns() const noexcept override { return INT64_MAX; }
-  [[nodiscard]] bool cancelled() const noexcept override { return false; }
-  bool sleep_ms(std::uint32_t) noexcept override { return true; }
-};
-
 void raise_for_ever(Store& store, const support::VictimSide& side, int caller) {
   const std::string prefix = side.words.at(0) + "/";
   const std::string key = prefix + "number/" + std::to_string(caller);
-  PatientCall call;
+  TestCall call;
   std::uint64_t version = 0;
   for (int number = 1;; ++number) {
     const std::string text = std::to_string(number);

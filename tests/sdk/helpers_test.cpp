@@ -6,7 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include "sdk/settings_of.h"
+#include "support/sdk_fakes.h"
+#include "support/settings.h"
 
 namespace turnpike {
 namespace {
@@ -107,22 +108,15 @@ TEST(PrivateAddress, IsWhatAUrlItselfTells) {
   }
 }
 
-class ScriptedClock final : public Clock {
- public:
-  [[nodiscard]] std::int64_t now_ms() const noexcept override { return 0; }
-  [[nodiscard]] std::int64_t monotonic_ns() const noexcept override { return now_ns; }
-  std::int64_t now_ns = 5'000'000;
-};
-
 // The call that commands of lanes pass to the store.
 TEST(OwnCall, HasADeadlineOfItsOwnAndNobodyCancelsIt) {
-  ScriptedClock clock;
+  support::ManualClock clock;
   OwnCall call(clock, 20);
-  EXPECT_EQ(call.deadline_ns(), 25'000'000);
+  EXPECT_EQ(call.deadline_ns(), clock.monotonic_ns() + 20'000'000);
   EXPECT_FALSE(call.cancelled());
   EXPECT_EQ(call.request_id(), "");
   EXPECT_TRUE(call.sleep_ms(1));
-  clock.now_ns = 25'000'000;
+  clock.move_ms(20);
   EXPECT_FALSE(call.sleep_ms(60'000)) << "and at once, since the deadline has passed";
 }
 

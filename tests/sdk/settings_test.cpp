@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sdk/settings_of.h"
+#include "support/settings.h"
 
 namespace turnpike {
 namespace {
@@ -25,7 +25,7 @@ TEST(Settings, IntegersAreDecimalWholeUnquotedAndBounded) {
     EXPECT_EQ(value.error().where, "n");
     EXPECT_EQ(value.error().message, "expected an integer from 0 to 10");
   }
-  EXPECT_FALSE(map({{"n", scalar("5", true)}}).integer("n", 0, 0, 10).ok());
+  EXPECT_FALSE(map({{"n", quoted("5")}}).integer("n", 0, 0, 10).ok());
   EXPECT_EQ(*map({{"n", scalar("010")}}).integer("n", 0, 0, 10), 10);
   EXPECT_EQ(*map({{"n", scalar("0")}}).integer("n", 3, 0, 10), 0);
 }
@@ -36,11 +36,11 @@ TEST(Settings, BooleansAreTrueAndFalseOnly) {
   for (const char* text : {"yes", "True", "1", "on", ""}) {
     EXPECT_FALSE(map({{"b", scalar(text)}}).boolean("b", false).ok()) << text;
   }
-  EXPECT_FALSE(map({{"b", scalar("true", true)}}).boolean("b", false).ok());
+  EXPECT_FALSE(map({{"b", quoted("true")}}).boolean("b", false).ok());
 }
 
 TEST(Settings, ASecretIsReadAsASecretAndAsNothingElse) {
-  const Settings settings = map({{"key", scalar("hush", false, true)}, {"text", scalar("plain")}});
+  const Settings settings = map({{"key", secret("hush")}, {"text", scalar("plain")}});
   EXPECT_EQ(*settings.secret("key"), "hush");
   const auto leaked = settings.string("key", "");
   ASSERT_FALSE(leaked.ok());

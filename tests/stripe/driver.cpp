@@ -154,22 +154,11 @@ json run(BoundProcessor& stripe, const json& command) {
   return {{"done", findings}};
 }
 
-Settings scalar(std::string_view text, bool is_secret) {
-  Settings node;
-  node.kind = Settings::Kind::scalar;
-  node.text = text;
-  node.is_secret = is_secret;
-  return node;
-}
-
 Settings settings_of(char** arguments, std::string_view tax) {
-  Settings secrets;
-  secrets.kind = Settings::Kind::list;
-  secrets.items = {scalar(arguments[3], true)};
-  return plugin::map({{"api_base", scalar(arguments[1], false)},
-                      {"api_key", scalar(arguments[2], true)},
-                      {"webhook_secrets", secrets},
-                      {"tax", scalar(tax, false)}});
+  return map({{"api_base", scalar(arguments[1])},
+              {"api_key", secret(arguments[2])},
+              {"webhook_secrets", list({secret(arguments[3])})},
+              {"tax", scalar(std::string(tax))}});
 }
 
 int drive(char** arguments) {

@@ -1,4 +1,4 @@
-// Builds Settings for tests. Any Thread.
+// Settings of plugins as they are read from YAML, built by hand. Any Thread.
 #pragma once
 
 #include <turnpike/settings.h>
@@ -9,12 +9,29 @@
 
 namespace turnpike {
 
-inline Settings scalar(std::string text, bool quoted = false, bool is_secret = false) {
+inline Settings scalar(std::string text) {
   Settings node;
   node.kind = Settings::Kind::scalar;
   node.text = std::move(text);
-  node.quoted = quoted;
-  node.is_secret = is_secret;
+  return node;
+}
+
+inline Settings quoted(std::string text) {
+  Settings node = scalar(std::move(text));
+  node.quoted = true;
+  return node;
+}
+
+inline Settings secret(std::string text) {
+  Settings node = scalar(std::move(text));
+  node.is_secret = true;
+  return node;
+}
+
+inline Settings list(std::vector<Settings> items) {
+  Settings node;
+  node.kind = Settings::Kind::list;
+  node.items = std::move(items);
   return node;
 }
 

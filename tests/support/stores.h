@@ -1,51 +1,17 @@
-// TestStore: a migrated, empty database of one engine, and Nodes on it. ManualClock: a clock that
-// the test moves. SeededRandom: repeatable randomness. ManualClock and SeededRandom may be used on
-// any Thread, the others on the test's Thread.
+// TestStore: a migrated, empty database of one engine, and Nodes on it. On the test's Thread.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <random>
 #include <string>
 
 #include "storage/node.h"
 #include "support/postgres.h"
+#include "support/sdk_fakes.h"
 #include "support/temporary.h"
 
 namespace turnpike::support {
-
-class ManualClock final : public Clock {
- public:
-  explicit ManualClock(std::int64_t now_ms = 1'800'000'000'000) : now_ms_(now_ms) {}
-  std::int64_t now_ms() const noexcept override { return now_ms_; }
-  std::int64_t monotonic_ns() const noexcept override { return monotonic_ns_; }
-  void move_ms(std::int64_t by_ms) noexcept {
-    now_ms_ += by_ms;
-    monotonic_ns_ += by_ms * 1'000'000;
-  }
-  // Sets the wall clock; no monotonic time passes.
-  void step_ms(std::int64_t by_ms) noexcept { now_ms_ += by_ms; }
-
- private:
-  std::atomic<std::int64_t> now_ms_;
-  std::atomic<std::int64_t> monotonic_ns_{1'000'000'000};
-};
-
-class SeededRandom final : public Random {
- public:
-  explicit SeededRandom(std::uint64_t seed) : engine_(seed) {}
-  void fill(std::span<std::uint8_t> out) noexcept override {
-    const std::lock_guard lock(mutex_);
-    for (std::uint8_t& byte : out) byte = static_cast<std::uint8_t>(engine_());
-  }
-
- private:
-  std::mutex mutex_;
-  std::mt19937_64 engine_;
-};
 
 // Settings with long timeouts, so a slow machine does not look like an outage.
 storage::Settings patient_settings(std::uint32_t sessions);

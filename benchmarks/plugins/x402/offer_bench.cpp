@@ -3,10 +3,10 @@
 // with one lock for everything would not scale.
 #include <benchmark/benchmark.h>
 
-#include <random>
 #include <string>
 
 #include "support/allocations.h"
+#include "support/sdk_fakes.h"
 #include "x402/offers/did.h"
 #include "x402/offers/offer.h"
 #include "x402/offers/offer_cache.h"
@@ -14,16 +14,6 @@
 
 namespace turnpike::x402 {
 namespace {
-
-class SeededRandom final : public Random {
- public:
-  void fill(std::span<std::uint8_t> out) noexcept override {
-    for (std::uint8_t& byte : out) byte = static_cast<std::uint8_t>(engine_());
-  }
-
- private:
-  std::mt19937_64 engine_{1};
-};
 
 const char* const kid = "did:web:gateway.example#offer-2026-11-21-01234567";
 
@@ -39,7 +29,7 @@ Offer offer_of(std::string_view path, std::int64_t valid_until_s) {
 }
 
 PrivateKey key_of(benchmark::State& state) {
-  SeededRandom random;
+  support::SeededRandom random;
   return *PrivateKey::make(static_cast<Algorithm>(state.range(0)), random);
 }
 
@@ -86,7 +76,7 @@ constexpr std::int64_t now_s = 1'795'300'000;
 void cache_hit(benchmark::State& state) {
   static OfferCache cache(300, 16 << 20, 2);
   static const PrivateKey key = [] {
-    SeededRandom random;
+    support::SeededRandom random;
     return *PrivateKey::make(Algorithm::es256k, random);
   }();
   std::vector<std::string> paths;
@@ -111,7 +101,7 @@ BENCHMARK(cache_hit)->Arg(1)->Arg(1000)->Threads(1)->Threads(2)->UseRealTime();
 // Every path is new, which costs a signature, an insertion and an eviction.
 void cache_miss(benchmark::State& state) {
   OfferCache cache(300, 1 << 20, 1);
-  SeededRandom random;
+  support::SeededRandom random;
   const PrivateKey key = *PrivateKey::make(Algorithm::es256k, random);
   std::uint64_t turn = 0;
   for (auto _ : state) {

@@ -41,7 +41,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto pointer = turnpike::text::JsonPointer::parse(all.substr(0, end));
   if (!pointer) return 0;
   const std::string_view text = all.substr(end + 1);
-  const Pointed found = turnpike::base::point(text, *pointer);
+  const Pointed found = turnpike::text::point(text, *pointer);
   // The library skips a byte order mark and treats a NUL as the end.
   if (text.starts_with("\xEF\xBB\xBF") || text.find('\0') != text.npos) return 0;
   const auto document = nlohmann::json::parse(text, nullptr, false);

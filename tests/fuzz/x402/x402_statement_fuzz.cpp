@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "support/sdk_fakes.h"
 #include "x402/offers/canonical_json.h"
 #include "x402/offers/did.h"
 #include "x402/offers/receipt_verify.h"
@@ -19,20 +20,13 @@ namespace {
 
 using namespace turnpike;
 
-class ZeroRandom final : public Random {
- public:
-  void fill(std::span<std::uint8_t> out) noexcept override {
-    for (std::uint8_t& byte : out) byte = 0;
-  }
-};
-
 void require(bool condition) {
   if (!condition) std::abort();
 }
 
 const x402::PrivateKey& our_key() {
   static const x402::PrivateKey key = [] {
-    ZeroRandom random;
+    support::ConstantRandom random;
     x402::PrivateKey::Secret secret{};
     secret.back() = 1;
     return std::move(*x402::PrivateKey::from_secret(x402::Algorithm::eddsa, secret, random));

@@ -2,27 +2,15 @@
 #include <cstdlib>
 #include <cstring>
 
+#include <turnpike/helpers/test_host.h>
+
 #include "fixtures.h"
 #include "govdata/import/sample.h"
 #include "govdata/upstream.h"
+#include "support/settings.h"
 
 namespace turnpike::govdata {
 namespace {
-
-Settings scalar(const std::string& text, bool secret = false) {
-  Settings node;
-  node.kind = Settings::Kind::scalar;
-  node.text = text;
-  node.is_secret = secret;
-  return node;
-}
-
-Settings map_of(std::vector<Settings::Field> fields) {
-  Settings node;
-  node.kind = Settings::Kind::map;
-  node.fields = std::move(fields);
-  return node;
-}
 
 // Answers every request with one status and keeps the last request.
 class OneAnswerHttp final : public Http {
@@ -48,7 +36,7 @@ class OneAnswerHttp final : public Http {
   bool private_addresses = false;
 };
 
-class TestHost final : public Host, private Report, private Random, private Offload {
+class ProviderHost final : public Host, private Report, private Random, private Offload {
  public:
   [[nodiscard]] Report& report() noexcept override { return *this; }
   [[nodiscard]] Clock& clock() noexcept override { return still_clock; }
@@ -70,14 +58,6 @@ class TestHost final : public Host, private Report, private Random, private Offl
     work(argument);
     return Unit{};
   }
-};
-
-class TestCall final : public Call {
- public:
-  [[nodiscard]] std::string_view request_id() const noexcept override { return "req-7"; }
-  [[nodiscard]] std::int64_t deadline_ns() const noexcept override { return INT64_MAX; }
-  [[nodiscard]] bool cancelled() const noexcept override { return false; }
-  bool sleep_ms(std::uint32_t) noexcept override { return true; }
 };
 
 class Collected final : public ReplySink {
@@ -118,13 +98,13 @@ class ProviderTest : public StoreTest {
     if (!configuration.ok()) return std::move(configuration).error();
     return make_upstream(*configuration, host);
   }
-  Settings embedded() { return map_of({{"database", scalar(path())}}); }
+  Settings embedded() { return map({{"database", scalar(path())}}); }
   std::string problem(const Settings& settings) {
     const auto upstream = bind(settings);
     return upstream.ok() ? "bound" : upstream.error().where + ": " + upstream.error().message;
   }
 
-  TestHost host;
+  ProviderHost host;
   TestCall call;
 
  private:
@@ -133,25 +113,25 @@ class ProviderTest : public StoreTest {
 
 TEST_F(ProviderTest, SettingsAreStrict) {
   EXPECT_EQ(problem(embedded()), "bound");
-  EXPECT_EQ(problem(map_of({{"databse", scalar("x")}})),
+  EXPECT_EQ(problem(map({{"databse", scalar("x")}})),
             "databse: unknown key; did you mean `database`?");
-  EXPECT_EQ(problem(map_of({{"mode", scalar("pull")}})),
+  EXPECT_EQ(problem(map({{"mode", scalar("pull")}})),
             "mode: expected embedded, poll, proxy or proxy_v2");
-  EXPECT_EQ(problem(map_of({{"activity_anchor", scalar("now")}})),
+  EXPECT_EQ(problem(map({{"activity_anchor", scalar("now")}})),
             "activity_anchor: expected wall_clock or data_as_of");
-  EXPECT_EQ(problem(map_of({{"readers", scalar("0")}})),
+  EXPECT_EQ(problem(map({{"readers", scalar("0")}})),
             "readers: expected an integer from 1 to 64");
-  EXPECT_EQ(problem(map_of({{"base_url", scalar("https://x")}})).substr(0, 22),
+  EXPECT_EQ(problem(map({{"base_url", scalar("https://x")}})).substr(0, 22),
             "base_url: unknown key");
   const auto proxy = [](const std::string& url, Settings token) {
-    return map_of({{"mode", scalar("proxy")}, {"base_url", scalar(url)}, {"api_token", token}});
+    return map({{"mode", scalar("proxy")}, {"base_url", scalar(url)}, {"api_token", token}});
   };
-  EXPECT_EQ(problem(proxy("https://x", scalar("t", true))), "bound");
-  EXPECT_EQ(problem(proxy("ftp://x", scalar("t", true))),
+  EXPECT_EQ(problem(proxy("https://x", secret("t"))), "bound");
+  EXPECT_EQ(problem(proxy("ftp://x", secret("t"))),
             "base_url: expected an http or https address without query");
   EXPECT_EQ(problem(proxy("https://x", scalar("t"))),
             "api_token: expected {secret: {env: NAME}} or {secret: {file: PATH}}");
-  EXPECT_EQ(problem(proxy("https://x", scalar("a\r\nb", true))),
+  EXPECT_EQ(problem(proxy("https://x", secret("a\r\nb"))),
             "api_token: expected a token of visible ASCII");
 }
 
@@ -174,7 +154,7 @@ TEST_F(ProviderTest, StateSaysWhatStandsInTheWay) {
 TEST_F(ProviderTest, StaleSourcesBlockWhereTheOperatorWantsIt) {
   load_sample(store(), support::source_path("plugins/govdata/sample"), clock.time_ms, nullptr);
   auto relaxed = *bind(embedded());
-  auto strict = *bind(map_of({{"database", scalar(path())}, {"stale_blocks", scalar("true")}}));
+  auto strict = *bind(map({{"database", scalar(path())}, {"stale_blocks", scalar("true")}}));
   EXPECT_EQ(strict->state(0).condition, Condition::ready);
   host.still_clock.time_ms += 8 * ms_per_day;
   EXPECT_EQ(strict->state(0).condition, Condition::evidence_stale);
@@ -186,7 +166,7 @@ TEST_F(ProviderTest, RelativePathsAreBelowTheDataDirectory) {
   store();
   const std::size_t slash = path().rfind('/');
   auto upstream =
-      *bind(map_of({{"database", scalar(path().substr(slash + 1))}}), path().substr(0, slash));
+      *bind(map({{"database", scalar(path().substr(slash + 1))}}), path().substr(0, slash));
   EXPECT_EQ(upstream->state(0).condition, Condition::ready);
 }
 
@@ -205,7 +185,8 @@ TEST_F(ProviderTest, ExecuteGivesTheWholeReply) {
   request.parameters = parameters;
   ASSERT_TRUE(upstream->execute(request, missing, call).ok());
   EXPECT_EQ(missing.status, 404);
-  EXPECT_NE(missing.text.find("\"requestId\":\"req-7\""), std::string::npos);
+  EXPECT_NE(missing.text.find("\"requestId\":\"" + std::string(call.request_id()) + "\""),
+            std::string::npos);
   request.operation = 0;
   request.reply_bytes_max = 10;
   EXPECT_EQ(upstream->execute(request, missing, call).error().kind, FailureKind::too_large);
@@ -215,9 +196,9 @@ class ProxyTest : public ProviderTest {
  protected:
   std::unique_ptr<Upstream> proxy(const std::string& token = "tok-1",
                                   bool probe_uses_credential = false) {
-    return *bind(map_of({{"mode", scalar("proxy")},
+    return *bind(map({{"mode", scalar("proxy")},
                          {"base_url", scalar("https://real.example/")},
-                         {"api_token", scalar(token, true)}}),
+                         {"api_token", secret(token)}}),
                  {}, probe_uses_credential);
   }
   Done execute(Upstream& upstream, Collected& reply) {

@@ -16,8 +16,6 @@ namespace turnpike::http {
 namespace {
 
 using plugin::KeptReply;
-using plugin::map;
-using plugin::scalar;
 using runtime::Deadline;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -28,12 +26,6 @@ using ::testing::StartsWith;
 constexpr std::string_view ok_reply =
     "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 11\r\n"
     "Connection: close\r\n\r\n{\"a\": true}";
-
-Settings secret(std::string text) {
-  Settings node = scalar(std::move(text));
-  node.is_secret = true;
-  return node;
-}
 
 class OverSocketsTest : public ::testing::Test {
  protected:

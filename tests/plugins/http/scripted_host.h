@@ -13,31 +13,23 @@
 #include <vector>
 
 #include "support/memory_store.h"
+#include "support/sdk_fakes.h"
+#include "support/settings.h"
 
 namespace turnpike::http {
 
 // The path parameters that the tests' routes declare.
 inline constexpr std::string_view path_names[] = {"id"};
 
-class ScriptedClock final : public Clock {
- public:
-  [[nodiscard]] std::int64_t now_ms() const noexcept override { return now_ns_ / 1'000'000; }
-  [[nodiscard]] std::int64_t monotonic_ns() const noexcept override { return now_ns_; }
-  void advance_ms(std::int64_t duration_ms) { now_ns_ += duration_ms * 1'000'000; }
-
- private:
-  std::int64_t now_ns_ = 1'000'000'000;
-};
-
 class ScriptedCall final : public Call {
  public:
-  ScriptedCall(ScriptedClock& clock, std::int64_t timeout_ms)
+  ScriptedCall(support::ManualClock& clock, std::int64_t timeout_ms)
       : clock_(clock), deadline_ns_(clock.monotonic_ns() + timeout_ms * 1'000'000) {}
   [[nodiscard]] std::string_view request_id() const noexcept override { return "request"; }
   [[nodiscard]] std::int64_t deadline_ns() const noexcept override { return deadline_ns_; }
   [[nodiscard]] bool cancelled() const noexcept override { return false; }
   bool sleep_ms(std::uint32_t duration_ms) noexcept override {
-    clock_.advance_ms(duration_ms);
+    clock_.move_ms(duration_ms);
     slept_ms.push_back(duration_ms);
     return clock_.monotonic_ns() < deadline_ns_;
   }
@@ -45,7 +37,7 @@ class ScriptedCall final : public Call {
   void extend_ms(std::int64_t ms) { deadline_ns_ += ms * 1'000'000; }
 
  private:
-  ScriptedClock& clock_;
+  support::ManualClock& clock_;
   std::int64_t deadline_ns_;
 };
 
@@ -81,7 +73,7 @@ class ScriptedHost final : public Host {
   [[nodiscard]] Offload& offload() noexcept override { return offload_; }
   [[nodiscard]] Store& store() noexcept override { return memory_store; }
 
-  ScriptedClock scripted_clock;
+  support::ManualClock scripted_clock{1'000};
   std::deque<Answer> script;
   std::function<Answer(const Seen&)> answers;
   std::deque<Seen> seen;  // a deque: a nested call does not move its elements
@@ -105,12 +97,6 @@ class ScriptedHost final : public Host {
 
    private:
     ScriptedHost& host_;
-  };
-  class ZeroRandom final : public Random {
-   public:
-    void fill(std::span<std::uint8_t> out) noexcept override {
-      for (std::uint8_t& byte : out) byte = 0;
-    }
   };
   class ScriptedHttp final : public Http {
    public:
@@ -157,7 +143,7 @@ class ScriptedHost final : public Host {
   };
 
   ScriptedReport report_{*this};
-  ZeroRandom zeros_;
+  support::ConstantRandom zeros_;
   ScriptedHttp http_{*this};
   InlineOffload offload_;
 };
@@ -180,30 +166,5 @@ class RecordingSink final : public ReplySink {
   std::vector<OwnedHeader> headers;
   std::string text;
 };
-
-// Settings, built by hand.
-inline Settings scalar(std::string text) {
-  Settings node;
-  node.kind = Settings::Kind::scalar;
-  node.text = std::move(text);
-  return node;
-}
-inline Settings secret(std::string text) {
-  Settings node = scalar(std::move(text));
-  node.is_secret = true;
-  return node;
-}
-inline Settings list(std::vector<Settings> items) {
-  Settings node;
-  node.kind = Settings::Kind::list;
-  node.items = std::move(items);
-  return node;
-}
-inline Settings map(std::vector<Settings::Field> fields) {
-  Settings node;
-  node.kind = Settings::Kind::map;
-  node.fields = std::move(fields);
-  return node;
-}
 
 }  // namespace turnpike::http

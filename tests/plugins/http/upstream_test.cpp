@@ -258,17 +258,17 @@ TEST_F(HttpUpstreamTest, ABreakerOpensBlocksTriesAndCloses) {
   EXPECT_FALSE(refused.error().maybe_sent);
   EXPECT_EQ(host_.seen.size(), 3u);
 
-  host_.scripted_clock.advance_ms(1000);
+  host_.scripted_clock.move_ms(1000);
   EXPECT_EQ(upstream_->state(0).condition, Condition::ready);
   host_.script = {{0, {}, {}, maybe_sent}};
   EXPECT_FALSE(execute().ok());  // the trial fails
   EXPECT_EQ(upstream_->state(0).condition, Condition::blocked);
   EXPECT_EQ(host_.logged.size(), 1u) << "what goes on is told now and then";
-  host_.scripted_clock.advance_ms(60'000);
+  host_.scripted_clock.move_ms(60'000);
   host_.script = {{0, {}, {}, maybe_sent}};
   EXPECT_FALSE(execute().ok());
   EXPECT_THAT(host_.logged.back(), HasSubstr("it still fails; the last: connection reset"));
-  host_.scripted_clock.advance_ms(1000);
+  host_.scripted_clock.move_ms(1000);
   host_.script = {{200, {}, "", {}}, {200, {}, "", {}}};
   EXPECT_TRUE(execute().ok());
   EXPECT_TRUE(execute().ok());
@@ -336,7 +336,7 @@ TEST_F(HttpUpstreamTest, AnUpstreamThatCannotBeReachedIsBlockedAsAWhole) {
   EXPECT_THAT(host_.logged, ElementsAre("circuit breaker opened for acme (https://api.example.com)"
                                         ": 3 of 3 calls failed within 10000 ms; the last: "
                                         "connection refused"));
-  host_.scripted_clock.advance_ms(10'000);
+  host_.scripted_clock.move_ms(10'000);
   host_.script = {{500, {}, "", {}}};
   EXPECT_TRUE(execute(2).ok()) << "it answers again, whatever it says";
   for (std::uint32_t operation = 0; operation < 3; ++operation) {

@@ -148,7 +148,7 @@ TEST_F(ApiTest, WaitsLongerEachTimeAndNoLongerThanTheCall) {
   answer_times(3, json("{}", 500));
   failure(post());
   EXPECT_THAT(call_.slept_ms, ElementsAre(250, 500));  // the test's jitter is 0
-  host_.scripted_clock.advance_ms(9'200);              // less than a second is left
+  host_.scripted_clock.move_ms(9'200);              // less than a second is left
   call_.slept_ms.clear();
   answer(json("{}", 500));
   EXPECT_EQ(failure(post()).kind, FailureKind::unavailable);

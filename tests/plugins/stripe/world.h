@@ -16,10 +16,6 @@
 
 namespace turnpike::stripe {
 
-using http::list;
-using http::map;
-using http::scalar;
-using http::secret;
 using Answer = http::ScriptedHost::Answer;
 using Seen = http::ScriptedHost::Seen;
 using Pairs = std::vector<std::pair<std::string, std::string>>;
@@ -72,7 +68,7 @@ class StripeTest : public ::testing::Test {
  protected:
   StripeTest() {
     constexpr std::int64_t passed_ms = 1'790'000'000'000 - 1'000;
-    host_.scripted_clock.advance_ms(passed_ms);
+    host_.scripted_clock.move_ms(passed_ms);
     call_.extend_ms(passed_ms);
   }
 

@@ -4,6 +4,8 @@
 #include <turnpike/helpers/mistakes.h>
 #include <turnpike/helpers/test_host.h>
 
+#include "support/settings.h"
+
 namespace turnpike::substrate {
 namespace {
 
@@ -13,23 +15,9 @@ using ::testing::IsEmpty;
 constexpr std::string_view genesis =
     "0x91b171bb158e2d3848fa23a9f1c25182fb8e20313b2c1eb49219da7a70ce90c3";
 
-Settings scalar(std::string_view text) {
-  Settings value;
-  value.kind = Settings::Kind::scalar;
-  value.text = text;
-  return value;
-}
-
-Settings list(std::vector<Settings> items) {
-  Settings value;
-  value.kind = Settings::Kind::list;
-  value.items = std::move(items);
-  return value;
-}
-
 Settings chain(std::string_view key, std::string_view url) {
   Settings value = settings_of({{"key", key}, {"genesis_hash", genesis}});
-  value.fields.push_back({"endpoints", list({scalar(url)})});
+  value.fields.push_back({"endpoints", list({scalar(std::string(url))})});
   return value;
 }
 

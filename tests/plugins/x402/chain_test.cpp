@@ -12,11 +12,8 @@
 namespace turnpike::x402 {
 namespace {
 
-using http::map;
-using http::scalar;
 using http::ScriptedCall;
 using http::ScriptedHost;
-using http::secret;
 using nlohmann::json;
 using ::testing::Each;
 using ::testing::HasSubstr;
@@ -118,7 +115,7 @@ TEST_F(SignersTest, ForgedOnesAreAskedAboutSoManyTimesAMinute) {
   const int requests = node_.requests;
   EXPECT_EQ(ask(signature_), Chains::Signed::too_many);
   EXPECT_EQ(node_.requests, requests);
-  host_.scripted_clock.advance_ms(20'000);
+  host_.scripted_clock.move_ms(20'000);
   EXPECT_EQ(ask(signature_), Chains::Signed::no);
   EXPECT_EQ(ask(signature_), Chains::Signed::too_many);
 }
@@ -528,7 +525,7 @@ TEST(JsonRpc, QuantitiesHaveOneForm) {
 TEST_F(ChainsTest, ShowsWhetherAnAuthorizationIsUsedInTheNewestBlock) {
   const auto advance = [this](std::int64_t behind_s) {
     const std::int64_t now_s = node_.time_of(node_.head) + behind_s;
-    host_.scripted_clock.advance_ms(now_s * 1000 - host_.scripted_clock.now_ms());
+    host_.scripted_clock.move_ms(now_s * 1000 - host_.scripted_clock.now_ms());
   };
   use({{"confirmations", scalar("12")}});
   advance(0);

@@ -21,8 +21,6 @@ namespace turnpike::x402 {
 namespace {
 
 using http::RawUpstream;
-using plugin::map;
-using plugin::scalar;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;

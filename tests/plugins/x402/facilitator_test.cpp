@@ -9,17 +9,15 @@
 #include <turnpike/helpers/mistakes.h>
 
 #include "plugins/http/scripted_host.h"
+#include "support/sdk_fakes.h"
 #include "x402/protocol/encoding.h"
 #include "x402/remote/json_http.h"
 
 namespace turnpike::x402 {
 namespace {
 
-using http::map;
-using http::scalar;
 using http::ScriptedCall;
 using http::ScriptedHost;
-using http::secret;
 using nlohmann::json;
 using ::testing::Contains;
 using ::testing::Each;
@@ -45,13 +43,6 @@ Settlement settlement_of(const json& body, std::string_view of_network, bool& is
   const auto text = JsonText::parse(body.dump());
   EXPECT_TRUE(text.ok());
   return read_settlement(text->root(), of_network, is_typed);
-}
-
-Settings list(std::vector<Settings> items) {
-  Settings node;
-  node.kind = Settings::Kind::list;
-  node.items = std::move(items);
-  return node;
 }
 
 Failure failure_of(FailureKind kind, bool maybe_sent) {
@@ -138,7 +129,7 @@ TEST_F(FacilitatorsTest, UnprovenPaymentsAreVerifiedSoManyTimesAMinute) {
   EXPECT_EQ(host_.seen.size(), asked);
   host_.script = {{200, {}, good}};
   EXPECT_EQ(verify().outcome, valid) << "a proven one is verified all the same";
-  host_.scripted_clock.advance_ms(30'000);
+  host_.scripted_clock.move_ms(30'000);
   EXPECT_EQ(unproven(good), valid);
 }
 
@@ -153,7 +144,7 @@ TEST_F(FacilitatorsTest, OneThatRefusesOurCredentialsSupportsNothing) {
   EXPECT_THAT(host_.logged, Contains(HasSubstr("refuses our credentials: status 401")));
   EXPECT_FALSE(facilitators_->supports("exact", network));
   EXPECT_EQ(facilitators_->refusing_us(), 1u);
-  host_.scripted_clock.advance_ms(Facilitators::refuses_us_ms);
+  host_.scripted_clock.move_ms(Facilitators::refuses_us_ms);
   EXPECT_TRUE(facilitators_->supports("exact", network));
   EXPECT_EQ(facilitators_->refusing_us(), 0u);
 }
@@ -322,22 +313,12 @@ constexpr std::string_view cdp_secret =
     "nWGxne/9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2DXWpgBgrEKt9VL/tPJZAc6DuFy89qmIyWvAhpo9wdRGg==";
 constexpr std::string_view cdp_id = "12345678-1234-1234-1234-123456789abc";
 
-class CountingRandom final : public Random {
- public:
-  void fill(std::span<std::uint8_t> out) noexcept override {
-    for (std::uint8_t& byte : out) byte = ++last_;
-  }
-
- private:
-  std::uint8_t last_ = 0;
-};
-
 Settings cdp_key(std::string secret_text = std::string(cdp_secret)) {
   return map({{"id", scalar(std::string(cdp_id))}, {"secret", secret(std::move(secret_text))}});
 }
 
 TEST(CdpKeys, MakeTheTokensOfTheirMakersOwnLibrary) {
-  CountingRandom random;
+  support::CountingRandom random;
   const auto key = CdpKey::read(cdp_key(std::string(cdp_secret) + "\n"));
   ASSERT_TRUE(key.ok());
   const std::string bearer = (*key)->bearer(
@@ -355,7 +336,7 @@ TEST(CdpKeys, MakeTheTokensOfTheirMakersOwnLibrary) {
 }
 
 TEST_F(FacilitatorsTest, EachRequestHasATokenOfItsOwn) {
-  CountingRandom random;
+  support::CountingRandom random;
   host_.randomness = &random;
   facilitators_.emplace(
       settings_of(list({map({{"url", scalar("https://one.example/base")},
@@ -662,7 +643,7 @@ TEST_F(FacilitatorsTest, ASettlementTakesNoLongerThanItsTimeout) {
   const std::int64_t end_ns = host_.scripted_clock.monotonic_ns() + 90'000'000'000;
   const auto pending_after = [this](std::int64_t ms) {
     ScriptedHost::Answer pending = answer(200, failed_body("settlement_pending", hash));
-    pending.then = [this, ms](const Call&) { host_.scripted_clock.advance_ms(ms); };
+    pending.then = [this, ms](const Call&) { host_.scripted_clock.move_ms(ms); };
     return pending;
   };
   host_.script = {pending_after(60'000), answer(200, settled_body())};
@@ -779,7 +760,7 @@ TEST_F(FacilitatorsTest, AConnectionThatWasClosedWhileIdleCostsNoVerification) {
 
 TEST_F(FacilitatorsTest, NobodyIsAskedAfterTheCallersDeadline) {
   host_.script = {failed(FailureKind::timeout, true), answer(200, {{"isValid", true}})};
-  host_.script[0].then = [this](const Call&) { host_.scripted_clock.advance_ms(100'000'000); };
+  host_.script[0].then = [this](const Call&) { host_.scripted_clock.move_ms(100'000'000); };
   EXPECT_EQ(verify().outcome, Verification::Outcome::unavailable);
   EXPECT_THAT(host_.seen, SizeIs(1));
 }
@@ -799,7 +780,7 @@ TEST_F(FacilitatorsTest, OneThatKeepsFailingStandsBehindForAWhile) {
   host_.script = {answer(200, settled_body())};
   settle();
   EXPECT_THAT(asked(), ElementsAre("https://two.example/settle"));
-  host_.scripted_clock.advance_ms(Facilitators::behind_ms);
+  host_.scripted_clock.move_ms(Facilitators::behind_ms);
   host_.seen.clear();
   host_.script = {answer(200, settled_body())};
   settle();
@@ -874,13 +855,13 @@ TEST_F(FacilitatorsTest, EarlierOnesWinAndOldKindsAreForgotten) {
   EXPECT_TRUE(facilitators_->supports("upto", network));
   EXPECT_TRUE(facilitators_->supports("exact", solana));
   EXPECT_FALSE(facilitators_->supports("escrow", network));
-  host_.scripted_clock.advance_ms(Facilitators::kinds_kept_ms);
+  host_.scripted_clock.move_ms(Facilitators::kinds_kept_ms);
   host_.script = {failed(FailureKind::transport, false), answer(200, supported({}))};
   EXPECT_FALSE(facilitators_->refresh_supported(call_));
   EXPECT_TRUE(facilitators_->supports("exact", network));  // still kept
   EXPECT_FALSE(facilitators_->supports("exact", solana));  // withdrawn
   EXPECT_EQ(facilitators_->state()[0].age_ms, Facilitators::kinds_kept_ms);
-  host_.scripted_clock.advance_ms(1);
+  host_.scripted_clock.move_ms(1);
   EXPECT_FALSE(facilitators_->supports("exact", network));
 }
 

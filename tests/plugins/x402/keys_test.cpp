@@ -45,7 +45,7 @@ class KeyRingTest : public testing::Test {
 
   TemporaryFolder root_;
   SeededRandom random_;
-  StillClock clock_;
+  support::ManualClock clock_{start_ms};
 };
 
 TEST_F(KeyRingTest, MakesTheFirstKeyWhereThereIsNone) {
@@ -53,7 +53,7 @@ TEST_F(KeyRingTest, MakesTheFirstKeyWhereThereIsNone) {
     fs::remove_all(folder());
     const auto ring = open(algorithm);
     EXPECT_EQ(ring->active()->key.public_key().algorithm, algorithm);
-    EXPECT_EQ(ring->active()->created_ms, clock_.time_ms);
+    EXPECT_EQ(ring->active()->created_ms, clock_.now_ms());
     EXPECT_EQ(ring->active()->fragment.substr(0, 17), "offer-2026-11-21-");
     EXPECT_EQ(ring->active()->fragment.size(), 25u);
     EXPECT_EQ(files(), std::vector<std::string>{ring->active()->fragment + ".key"});
@@ -163,7 +163,7 @@ TEST_F(KeyRingTest, LeavesFilesOfOthersAlone) {
 TEST_F(KeyRingTest, RotationRetiresTheOldKeyAndDeletesItsPrivateHalf) {
   const auto ring = open();
   const auto old = ring->active();
-  clock_.time_ms += 5'000;
+  clock_.step_ms(5'000);
   ASSERT_TRUE(ring->rotate(Algorithm::eddsa).ok());
   EXPECT_EQ(ring->active()->key.public_key().algorithm, Algorithm::eddsa);
   const auto published = ring->published();
@@ -172,7 +172,7 @@ TEST_F(KeyRingTest, RotationRetiresTheOldKeyAndDeletesItsPrivateHalf) {
   EXPECT_EQ(published[0].retired_ms, std::nullopt);
   EXPECT_EQ(published[1].fragment, old->fragment);
   EXPECT_EQ(published[1].key, old->key.public_key());
-  EXPECT_EQ(published[1].retired_ms, clock_.time_ms);
+  EXPECT_EQ(published[1].retired_ms, clock_.now_ms());
   const std::string text = read_file(file(old->fragment));
   EXPECT_EQ(text.find("private"), std::string::npos);
   EXPECT_EQ(text.find(hex_encode(bytes_of(old->key.secret())).substr(2)), std::string::npos);
@@ -194,7 +194,7 @@ TEST_F(KeyRingTest, RotationsWithinAMillisecondKeepTheirOrder) {
 // A clock that was set back must not make an old key the signing key again.
 TEST_F(KeyRingTest, TheNewestKeySignsWhateverTheClockSays) {
   const auto ring = open();
-  clock_.time_ms -= 86'400'000;
+  clock_.step_ms(-86'400'000);
   ASSERT_TRUE(ring->rotate(Algorithm::eddsa).ok());
   EXPECT_EQ(open()->active()->key.public_key().algorithm, Algorithm::eddsa);
 }
@@ -203,7 +203,7 @@ TEST_F(KeyRingTest, ACrashWithinARotationIsMended) {
   const auto ring = open();
   const auto old = ring->active();
   const std::string before = read_file(file(old->fragment));
-  clock_.time_ms += 1;
+  clock_.step_ms(1);
   ASSERT_TRUE(ring->rotate(Algorithm::es256k).ok());
   // As if one process had died before it retired the old key, and one while it wrote another key.
   std::ofstream(file(old->fragment), std::ios::trunc) << before;
@@ -218,7 +218,7 @@ TEST_F(KeyRingTest, ACrashWithinARotationIsMended) {
 
 TEST_F(KeyRingTest, ANewKeyIsMadeWhenTheOneThatSignedIsLost) {
   const auto ring = open();
-  clock_.time_ms += 1;
+  clock_.step_ms(1);
   ASSERT_TRUE(ring->rotate(Algorithm::es256k).ok());
   fs::remove(file(ring->active()->fragment));
   EXPECT_FALSE(ring->refresh().ok());
@@ -231,7 +231,7 @@ TEST_F(KeyRingTest, ANewKeyIsMadeWhenTheOneThatSignedIsLost) {
 TEST_F(KeyRingTest, RefreshTakesInWhatAnotherProcessRotated) {
   const auto gateway = open();
   const auto tool = open();
-  clock_.time_ms += 1;
+  clock_.step_ms(1);
   ASSERT_TRUE(tool->rotate(Algorithm::eddsa).ok());
   EXPECT_NE(gateway->active()->fragment, tool->active()->fragment);
   ASSERT_TRUE(gateway->refresh().ok());

@@ -89,7 +89,7 @@ class LaneOffersTest : public ::testing::Test {
  protected:
   LaneOffersTest() {
     constexpr std::int64_t begin_ms = (vector_deadline_s - 600) * 1000;
-    host_.scripted_clock.advance_ms(begin_ms);
+    host_.scripted_clock.move_ms(begin_ms);
     call_.extend_ms(begin_ms);
     solana_kind_ = kind("solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp");
     solana_kind_["extra"] = {{"feePayer", fee_payer}};

@@ -16,6 +16,7 @@
 #include "plugins/http/scripted_host.h"
 #include "plugins/x402/fake_node.h"
 #include "plugins/x402/payer.h"
+#include "support/sdk_fakes.h"
 #include "support/temporary.h"
 #include "x402/challenge.h"
 #include "x402/commands.h"
@@ -29,9 +30,6 @@
 namespace turnpike::x402 {
 namespace {
 
-using http::list;
-using http::map;
-using http::scalar;
 using http::ScriptedCall;
 using http::ScriptedHost;
 using nlohmann::json;
@@ -326,22 +324,12 @@ TEST(LaneSettingsOf, AllMistakesAreToldAtOnce) {
   EXPECT_THAT(problems_of(scalar("off")), ElementsAre(": expected a map"));
 }
 
-class CountingRandom final : public Random {
- public:
-  void fill(std::span<std::uint8_t> out) noexcept override {
-    for (std::uint8_t& byte : out) byte = ++last_;
-  }
-
- private:
-  std::uint8_t last_ = 0;
-};
-
 // A bound lane over scripted facilitators: one node that does not die, and a chain only if a test
 // asks for it.
 class LaneTest : public ::testing::Test {
  protected:
   LaneTest() {
-    host_.scripted_clock.advance_ms(1'800'000'000'000 - host_.scripted_clock.now_ms());
+    host_.scripted_clock.move_ms(1'800'000'000'000 - host_.scripted_clock.now_ms());
     // A key cannot consist of zeros, and nonces must differ.
     host_.randomness = &random_;
     std::filesystem::create_directory(folder_.path() + "/x402");
@@ -350,7 +338,7 @@ class LaneTest : public ::testing::Test {
     host_.answers = [this](const ScriptedHost::Seen& seen) {
       if (seen.url.starts_with("https://node.example")) return ask_node(seen);
       if (seen.url.ends_with("/verify")) {
-        host_.scripted_clock.advance_ms(verify_takes_ms_);
+        host_.scripted_clock.move_ms(verify_takes_ms_);
         ++verifications_;
         if (auto meanwhile = std::exchange(while_verifying_, nullptr)) meanwhile();
       }
@@ -360,7 +348,7 @@ class LaneTest : public ::testing::Test {
       if (seen.url.ends_with("/supported")) reply = supported_;
       if (seen.url.ends_with("/settle")) {
         ++settlements_;
-        host_.scripted_clock.advance_ms(settle_takes_ms_);
+        host_.scripted_clock.move_ms(settle_takes_ms_);
         if (is_lost_) return ScriptedHost::Answer{502, {}, "<html>"};
         if (disowns_) mine(json::parse(seen.body)["paymentPayload"]);
         reply = {{"success", settles_},
@@ -579,7 +567,7 @@ class LaneTest : public ::testing::Test {
                         {"extra", {{"feePayer", fee_payer}}}}}},
                      {"signers", json::object()}};
   support::TemporaryDirectory folder_;
-  CountingRandom random_;
+  support::CountingRandom random_;
   ScriptedHost host_;
   CallPolicy policy_;
   std::string words_;  // backs operation_.policy
@@ -632,7 +620,7 @@ TEST_F(LaneTest, WhatNoFacilitatorSupportsAnyMoreIsNotBegunButWhatWasPaidForIsGi
   const std::string paid = payment('1'), late = payment('2');
   EXPECT_EQ(pay(paid, "key"), "200 reply 1");
   supported_["kinds"].erase(0);
-  host_.scripted_clock.advance_ms(300'000);
+  host_.scripted_clock.move_ms(300'000);
   ScriptedCall call(host_.scripted_clock, 60'000);
   ASSERT_TRUE(bound_->run(call).ok());
   EXPECT_EQ(bound_->state(0).condition, Condition::blocked);
@@ -654,12 +642,12 @@ TEST_F(LaneTest, AChallengeIsSmallAndItsOfferIsSignedOnce) {
   const auto offers = [](const json& made) { return made["extensions"]["offer-receipt"]; };
   // ES256K signatures are deterministic, so only the time distinguishes them.
   const json first = challenge();
-  host_.scripted_clock.advance_ms(1'000);
+  host_.scripted_clock.move_ms(1'000);
   EXPECT_EQ(offers(challenge()), offers(first));
   EXPECT_NE(offers(challenge("/v1/facts/2")), offers(first));
   EXPECT_NE(challenge("/v1/facts/2")["extensions"]["turnpike-binding"],
             first["extensions"]["turnpike-binding"]);
-  host_.scripted_clock.advance_ms(300'000);
+  host_.scripted_clock.move_ms(300'000);
   EXPECT_NE(offers(challenge()), offers(first));
 }
 
@@ -703,7 +691,7 @@ TEST_F(LaneTest, ACallThatDiedHoldsItsIdNoLongerThanItsLease) {
   bind(json::array({base_term()}));
   (void)ask(payment('1'), "key");  // this call never ends
   EXPECT_EQ(pay(payment('2'), "key"), "idempotency.in_progress");
-  host_.scripted_clock.advance_ms(60'000);
+  host_.scripted_clock.move_ms(60'000);
   EXPECT_EQ(pay(payment('2'), "key"), "200 reply 1");
   EXPECT_EQ(pay(payment('1'), "key"), "again reply 1");
 }
@@ -722,7 +710,7 @@ TEST_F(LaneTest, ASettledPaymentIsNeverAnsweredWithAChallenge) {
   bind(json::array({base_term()}));
   const std::string first = payment('1');
   EXPECT_EQ(pay(first), "200 reply 1");
-  host_.scripted_clock.advance_ms(20 * 3'600'000);  // long after its challenge ended
+  host_.scripted_clock.move_ms(20 * 3'600'000);  // long after its challenge ended
   EXPECT_EQ(pay(first), "again reply 1");
   // The same authorization in other bytes: its sender need not be the payer.
   json payload = json::parse(*base64_decode(first, first.size()));
@@ -828,11 +816,11 @@ TEST_F(LaneTest, APaymentUpfrontIsNotCollectedWhileNobodyWaitsForTheWork) {
     (void)ask(sent);
     host_.memory_store.after_apply = nullptr;
     host_.memory_store.revive();
-    host_.scripted_clock.advance_ms(200'000);
+    host_.scripted_clock.move_ms(200'000);
     ScriptedCall call(host_.scripted_clock, 60'000);
     ASSERT_TRUE(bound_->run(call).ok());
     EXPECT_EQ(settlements_, 0);
-    host_.scripted_clock.advance_ms(2'000);
+    host_.scripted_clock.move_ms(2'000);
     EXPECT_EQ(pay(sent).substr(0, 9), "200 reply");
     EXPECT_EQ(settlements_, 1);
   }
@@ -854,7 +842,7 @@ class DisownedTest : public LaneTest {
     return all;
   }
   void let_the_watch_end() {
-    host_.scripted_clock.advance_ms((valid_s_ + 60 + 31) * 1'000);
+    host_.scripted_clock.move_ms((valid_s_ + 60 + 31) * 1'000);
     ASSERT_TRUE(run());
     ASSERT_TRUE(run());
     EXPECT_EQ(stored("o/") + stored("v/"), 0) << "nothing is watched any more";
@@ -870,7 +858,7 @@ TEST_F(DisownedTest, WhatTheChainShowsPaidIsNotCalledUnpaid) {
     disowns_ = true;
     EXPECT_EQ(pay(sent), "x402.settlement_unknown");
     EXPECT_FALSE(has_header("PAYMENT-REQUIRED"));
-    host_.scripted_clock.advance_ms(2'000);
+    host_.scripted_clock.move_ms(2'000);
     EXPECT_EQ(pay(sent), flow == PaymentFlow::upfront ? "200 reply 2" : "again reply 1");
     EXPECT_EQ(entries().back(), "settled");
   }
@@ -898,7 +886,7 @@ TEST_F(DisownedTest, AChainThatDoesNotAnswerProvesNothing) {
   EXPECT_EQ(pay(sent), "x402.settlement_unknown");
   is_node_away_ = false;
   settles_ = true;
-  host_.scripted_clock.advance_ms(2'000);
+  host_.scripted_clock.move_ms(2'000);
   EXPECT_EQ(pay(sent), "again reply 1");
 }
 
@@ -928,7 +916,7 @@ TEST_F(DisownedTest, WhatExpiresUnusedWasNeverPaid) {
   bind(json::array({base_term()}));
   const std::string sent = payment('1');
   EXPECT_EQ(pay(sent), "x402.settlement_failed");
-  host_.scripted_clock.advance_ms(valid_s_ * 1'000);
+  host_.scripted_clock.move_ms(valid_s_ * 1'000);
   ASSERT_TRUE(run());
   EXPECT_EQ(stored("v/"), 1) << "it may have been mined in the last moment";
   let_the_watch_end();
@@ -1033,11 +1021,11 @@ TEST_F(LaneTest, ASettlementThatNobodySawOfAPaymentThatEchoesNothingIsOwedBack) 
     is_lost_ = true;
     EXPECT_EQ(pay(sent), "x402.settlement_unknown");
     is_lost_ = false;
-    host_.scripted_clock.advance_ms(2'000);
+    host_.scripted_clock.move_ms(2'000);
     EXPECT_EQ(pay(sent), "x402.settlement_unknown") << "it is not collected to be owed back";
     EXPECT_EQ(settlements_, 1);
     mine(payload_of(sent));
-    host_.scripted_clock.advance_ms(2'000);
+    host_.scripted_clock.move_ms(2'000);
     EXPECT_EQ(pay(sent), "x402.refund_owed");
     EXPECT_EQ(settlements_, 1);
   }
@@ -1164,7 +1152,7 @@ class OpenOutcomeTest : public LaneTest {
     return sent;
   }
   void let_it_end() {
-    host_.scripted_clock.advance_ms((valid_s_ + 61) * 1'000);
+    host_.scripted_clock.move_ms((valid_s_ + 61) * 1'000);
     ScriptedCall call(host_.scripted_clock, 60'000);
     ASSERT_TRUE(bound_->run(call).ok());
   }
@@ -1182,7 +1170,7 @@ TEST_F(OpenOutcomeTest, IsEndedByAnOperatorsWordThatItWasNotSettled) {
   bind(json::array({base_term()}));
   const std::string sent = leave_open('1');
   EXPECT_THAT(resolve({"--not-settled", "--reason", "r"}).second, HasSubstr("may still settle it"));
-  host_.scripted_clock.advance_ms((valid_s_ + 61) * 1'000);
+  host_.scripted_clock.move_ms((valid_s_ + 61) * 1'000);
   EXPECT_THAT(resolve({"--not-settled", "--reason", "r"}).second, HasSubstr("no facilitator was"));
   let_it_end();
   EXPECT_THAT(resolve({"--not-settled"}).second, HasSubstr("--reason"));
@@ -1254,7 +1242,7 @@ TEST_F(OpenOutcomeTest, OfADamagedRecordKeepsNobodyElseWaiting) {
     const StoreWrite damage[] = {{name, "?"}};
     ASSERT_EQ(host_.memory_store.apply({}, damage, call).outcome, StoreOutcome::applied);
   }
-  host_.scripted_clock.advance_ms(10'000);
+  host_.scripted_clock.move_ms(10'000);
   ASSERT_TRUE(bound_->run(call).ok());
   EXPECT_THAT(host_.logged.back(), HasSubstr("is unreadable"));
   EXPECT_EQ(pay(sound), "again reply 2");
@@ -1280,7 +1268,7 @@ TEST_F(OpenOutcomeTest, OutlivesTheOffer) {
   EXPECT_EQ(pay(paid), "200 reply 1");
   const std::string open = leave_open('1');
   is_lost_ = false;
-  host_.scripted_clock.advance_ms(100'000);  // its lease is over
+  host_.scripted_clock.move_ms(100'000);  // its lease is over
   bind(json::array({base_term()}), false);
   ASSERT_EQ(notes_.size(), 1u);
   EXPECT_THAT(notes_[0].message, HasSubstr("1 payment is open: " + key_));
@@ -1328,7 +1316,7 @@ TEST_F(LaneTest, WorkThatWasPaidUpfrontAndIsNotOfferedAnyMoreIsOwedBack) {
   const Recalled waiting = recall(sent);
   ASSERT_TRUE(std::holds_alternative<Refusal>(waiting));
   EXPECT_EQ(std::get<Refusal>(waiting).code, "x402.work_failed");
-  host_.scripted_clock.advance_ms(700'000);
+  host_.scripted_clock.move_ms(700'000);
   run();
   EXPECT_EQ(std::get<Refusal>(recall(sent)).code, "x402.refund_owed");
 }
@@ -1389,7 +1377,7 @@ TEST_F(LaneTest, WhoHasNotSignedIsNotLeftToTheFacilitatorWhereTheChainIsConfigur
 class AuditTest : public LaneTest {
  protected:
   void pass_s(std::int64_t duration_s) {
-    host_.scripted_clock.advance_ms(duration_s * 1'000);
+    host_.scripted_clock.move_ms(duration_s * 1'000);
     run();
   }
   std::vector<json> entries_of(std::string_view what) {
@@ -1572,14 +1560,14 @@ TEST_F(OpenOutcomeTest, IsNotCollectedForAnAddressWhoseKeyIsLost) {
   moved["pay_to"] = "0x" + std::string(40, 'b');
   bind(json::array({moved}));
   settlements_ = 0;
-  host_.scripted_clock.advance_ms(200'000);
+  host_.scripted_clock.move_ms(200'000);
   run();
   EXPECT_EQ(settlements_, 0);
 }
 
 TEST_F(LaneTest, TheListForDirectoriesHasUrlsThatCanBePaidForNow) {
   const auto listed = [this] {
-    host_.scripted_clock.advance_ms(3'000);
+    host_.scripted_clock.move_ms(3'000);
     ScriptedCall call(host_.scripted_clock, 1'000);
     return json::parse((*bound_->document("/.well-known/x402", call))->body);
   };
@@ -1591,7 +1579,7 @@ TEST_F(LaneTest, TheListForDirectoriesHasUrlsThatCanBePaidForNow) {
   EXPECT_EQ(listed()["items"][0]["method"], "GET");
   EXPECT_EQ(listed()["items"][0]["routeTemplate"], "/v1/facts/:id");
   supported_["kinds"].erase(0);
-  host_.scripted_clock.advance_ms(300'000);
+  host_.scripted_clock.move_ms(300'000);
   run();
   EXPECT_EQ(listed()["resources"], json::array()) << "no facilitator supports it";
   EXPECT_EQ(listed()["items"], json::array());

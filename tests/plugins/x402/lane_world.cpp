@@ -79,12 +79,11 @@ const Settings& settings() {
     facilitators.kind = Settings::Kind::list;
     for (const char* url : {"https://one.example", "https://two.example"}) {
       facilitators.items.push_back(
-          http::map({{"url", http::scalar(url)},
-                     {"verify_timeout_ms", http::scalar(std::to_string(verify_timeout_ms))}}));
+          map({{"url", scalar(url)},
+               {"verify_timeout_ms", scalar(std::to_string(verify_timeout_ms))}}));
     }
-    const Settings node = http::map({{"rpc_url", http::scalar("https://node.example")}});
-    return http::map(
-        {{"facilitators", facilitators}, {"chains", http::map({{std::string(network), node}})}});
+    const Settings node = map({{"rpc_url", scalar("https://node.example")}});
+    return map({{"facilitators", facilitators}, {"chains", map({{std::string(network), node}})}});
   }();
   return all;
 }
@@ -310,7 +309,7 @@ class World::OwnCall final : public Call {
     actor.is_asleep = true;
     actor.line->pause();
     actor.is_asleep = false;
-    world_.clock.advance_ms(actor.is_alone ? std::max(duration_ms, long_ms) : duration_ms);
+    world_.clock.move_ms(actor.is_alone ? std::max(duration_ms, long_ms) : duration_ms);
     return !node_.is_dead && world_.clock.monotonic_ns() < deadline_ns_;
   }
 
@@ -321,7 +320,7 @@ class World::OwnCall final : public Call {
 };
 
 World::World(Plan plan) : plan_(std::move(plan)) {
-  clock.advance_ms(begin_s * 1000 - clock.now_ms());
+  clock.move_ms(begin_s * 1000 - clock.now_ms());
   chain_.genesis_s = genesis_s;
   // The binding key, as if another node had made it, so that payments are valid in every world.
   const StoreWrite key[] = {

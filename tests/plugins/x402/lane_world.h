@@ -27,6 +27,7 @@
 #include "plugins/http/scripted_host.h"
 #include "plugins/x402/fake_node.h"
 #include "support/memory_store.h"
+#include "support/sdk_fakes.h"
 #include "x402/payment_record.h"
 #include "x402/remote/chain.h"
 
@@ -127,7 +128,7 @@ class World {
   void go();
   // Chooses which of `events` happens now. Time that it takes has passed when this returns.
   Event choose(std::initializer_list<Event> events);
-  void pass_ms(std::int64_t duration_ms) { clock.advance_ms(duration_ms); }
+  void pass_ms(std::int64_t duration_ms) { clock.move_ms(duration_ms); }
   void revive();
   // Repairs everything, lets time pass and the lane finish its work, then checks the end state.
   void come_to_rest();
@@ -139,7 +140,7 @@ class World {
 
   std::vector<std::string> faults;
   std::vector<std::string> told;  // answers to callers: "200", or codes
-  http::ScriptedClock clock;
+  support::ManualClock clock{1'000};
 
  private:
   class Node;

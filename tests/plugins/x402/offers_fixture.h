@@ -7,32 +7,17 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <random>
 #include <string>
 
-#include <turnpike/host.h>
-
+#include "support/sdk_fakes.h"
 #include "x402/offers/jws.h"
 #include "x402/protocol/encoding.h"
 
 namespace turnpike::x402 {
 
-struct StillClock final : Clock {
-  [[nodiscard]] std::int64_t now_ms() const noexcept override { return time_ms; }
-  [[nodiscard]] std::int64_t monotonic_ns() const noexcept override { return time_ms * 1'000'000; }
-  std::int64_t time_ms = 1'795'300'000'000;  // 2026-11-21T22:26:40Z
-};
+using support::SeededRandom;
 
-class SeededRandom final : public Random {
- public:
-  explicit SeededRandom(std::uint64_t seed = 1) : engine_(seed) {}
-  void fill(std::span<std::uint8_t> out) noexcept override {
-    for (std::uint8_t& byte : out) byte = static_cast<std::uint8_t>(engine_());
-  }
-
- private:
-  std::mt19937_64 engine_;
-};
+inline constexpr std::int64_t start_ms = 1'795'300'000'000;  // 2026-11-21T22:26:40Z
 
 class TemporaryFolder {
  public:

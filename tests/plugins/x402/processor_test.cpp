@@ -14,6 +14,7 @@
 #include "plugins/http/scripted_host.h"
 #include "plugins/x402/fake_node.h"
 #include "plugins/x402/payer.h"
+#include "support/sdk_fakes.h"
 #include "support/temporary.h"
 #include "x402/commands.h"
 #include "x402/lane.h"
@@ -25,8 +26,6 @@
 namespace turnpike::x402 {
 namespace {
 
-using http::map;
-using http::scalar;
 using http::ScriptedCall;
 using http::ScriptedHost;
 using nlohmann::json;
@@ -40,16 +39,6 @@ constexpr std::string_view origin = "https://api.example.org";
 constexpr std::string_view ten_dollars = "10000000";  // of USDC
 constexpr std::int64_t genesis_s = 1'799'000'000;
 constexpr std::int64_t hour_ms = 3'600'000;
-
-class CountedRandom final : public Random {
- public:
-  void fill(std::span<std::uint8_t> out) noexcept override {
-    for (std::uint8_t& byte : out) byte = ++last_;
-  }
-
- private:
-  std::uint8_t last_ = 0;
-};
 
 class KeptConsole final : public Console {
  public:
@@ -70,7 +59,7 @@ struct LifeOfNode {
 class ProcessorTest : public ::testing::Test {
  protected:
   ProcessorTest() {
-    host_.scripted_clock.advance_ms(1'800'000'000'000 - host_.scripted_clock.now_ms());
+    host_.scripted_clock.move_ms(1'800'000'000'000 - host_.scripted_clock.now_ms());
     host_.randomness = &random_;
     std::filesystem::create_directory(folder_.path() + "/x402");
     const auto keys = KeyRing::open(folder_.path() + "/x402/keys", random_, host_.scripted_clock);
@@ -185,7 +174,7 @@ class ProcessorTest : public ::testing::Test {
   // Lets time pass, with the passes of lane and processor.
   void pass(std::int64_t duration_ms) {
     for (; duration_ms > 0; duration_ms -= 10'000) {
-      host_.scripted_clock.advance_ms(std::min<std::int64_t>(duration_ms, 10'000));
+      host_.scripted_clock.move_ms(std::min<std::int64_t>(duration_ms, 10'000));
       run_lane();
       run();
     }
@@ -324,7 +313,7 @@ class ProcessorTest : public ::testing::Test {
   }
 
   support::TemporaryDirectory folder_;
-  CountedRandom random_;
+  support::CountingRandom random_;
   ScriptedHost host_;
   FakeNode node_;
   Settings lane_settings_;
@@ -363,7 +352,7 @@ TEST_F(ProcessorTest, APurchaseIsAPlaceWithAChallenge) {
 TEST_F(ProcessorTest, TheSameStepIsTheSamePlaceAndALaterOneHasNewTerms) {
   start();
   const auto first = begin();
-  host_.scripted_clock.advance_ms(60'000);
+  host_.scripted_clock.move_ms(60'000);
   const auto again = begin();
   EXPECT_EQ(again->expires_at_ms, first->expires_at_ms);
   const auto later = begin("pur_1", 1'000, "pur_1.begin.1");
@@ -590,11 +579,11 @@ TEST_F(ProcessorTest, AfterItsTimeNobodyBeginsToPay) {
   start();
   ASSERT_TRUE(begin().ok());
   const std::string late = without_echo(payment('1'));
-  host_.scripted_clock.advance_ms(hour_ms + 1'000);
+  host_.scripted_clock.move_ms(hour_ms + 1'000);
   EXPECT_EQ(told(), "410 x402.purchase_over");
   EXPECT_EQ(told(late), "410 x402.purchase_over");
   EXPECT_EQ(look().progress, Progress::open) << "who began in time may be on the way";
-  host_.scripted_clock.advance_ms(120'000);
+  host_.scripted_clock.move_ms(120'000);
   EXPECT_EQ(look().progress, Progress::expired);
   EXPECT_EQ(settlements_, 0);
 }
@@ -605,7 +594,7 @@ TEST_F(ProcessorTest, WhatWasPaidInTimeIsGivenAfterIt) {
   const std::string sent = payment('1');
   EXPECT_EQ(told(sent), "200");
   for (int days = 0; days < 3; ++days) {
-    host_.scripted_clock.advance_ms(24 * hour_ms);
+    host_.scripted_clock.move_ms(24 * hour_ms);
     for (int passes = 0; passes < 12; ++passes) run_lane();
     EXPECT_EQ(told(sent), "200");
     EXPECT_EQ(look().progress, Progress::paid);
@@ -694,7 +683,7 @@ TEST_F(ProcessorTest, ItsPayerWhoComesAgainNeedNotWaitForTheSweep) {
   const std::string sent = payment('1');
   loses_answer_ = true;
   EXPECT_EQ(told(sent), "503 x402.settlement_unknown");
-  host_.scripted_clock.advance_ms(2'000);
+  host_.scripted_clock.move_ms(2'000);
   EXPECT_EQ(told(sent), "200");
   EXPECT_EQ(settlements_, 1);
 }
@@ -717,7 +706,7 @@ TEST_F(ProcessorTest, WhatWasBegunIsFinishedByTheNextLife) {
     ASSERT_TRUE(bind(map({{"pay_to", scalar(std::string(pay_to))}})));
     EXPECT_EQ(look(id).progress, Progress::processing);
     for (int passes = 0; passes < 20; ++passes) {
-      host_.scripted_clock.advance_ms(2'000);
+      host_.scripted_clock.move_ms(2'000);
       run();
     }
     EXPECT_EQ(look(id).progress, Progress::paid) << id;

@@ -8,8 +8,6 @@
 namespace turnpike::x402 {
 namespace {
 
-using http::map;
-using http::scalar;
 using http::ScriptedCall;
 using http::ScriptedHost;
 using nlohmann::json;
