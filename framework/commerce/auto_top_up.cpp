@@ -14,6 +14,7 @@ using base::ErrorCode;
 
 constexpr std::string_view setup_names[] = {"needs_reconciliation", "requires_action", "succeeded",
                                             "failed"};
+constexpr std::string_view removal_names[] = {"", "wanted", "done"};
 constexpr std::string_view top_up_names[] = {"off", "active", "paused_limit", "paused_failure",
                                              "needs_payment_method"};
 
@@ -62,6 +63,13 @@ std::optional<SetupStanding> setup_standing(std::string_view name) noexcept {
   return state_in<SetupStanding>(setup_names, name);
 }
 
+std::string_view name_of(Removal removal) noexcept {
+  return removal_names[static_cast<std::size_t>(removal)];
+}
+std::optional<Removal> removal(std::string_view name) noexcept {
+  return state_in<Removal>(removal_names, name);
+}
+
 MethodSetup after_setup_begin(const MethodSetup& setup, const Begun& begun) {
   MethodSetup next = setup;
   next.reference = begun.reference;
@@ -97,6 +105,12 @@ MethodSetup after_setup_look(const MethodSetup& setup, const SetupState& seen) {
   return next;
 }
 
+MethodSetup after_removal(const MethodSetup& setup) {
+  MethodSetup next = setup;
+  next.removal = Removal::done;
+  return next;
+}
+
 std::int64_t setup_due_after(const MethodSetup& setup, std::int64_t now_ms, Random& random) {
   constexpr std::int64_t late_look_ms = 24 * hour_ms;
   switch (setup.standing) {
@@ -106,10 +120,17 @@ std::int64_t setup_due_after(const MethodSetup& setup, std::int64_t now_ms, Rand
       if (now_ms - setup.expires_at_ms > late_look_ms) return -1;
       return due_in(pause_before_look_ms(setup.looks), now_ms, random);
     case SetupStanding::succeeded:
+      if (setup.removal != Removal::wanted) return -1;
+      return due_in(pause_before_begin_ms(setup.looks), now_ms, random);
     case SetupStanding::failed:
       return -1;
   }
   return -1;
+}
+
+std::string setup_failure_code(const MethodSetup& setup) {
+  if (setup.removal != Removal::none) return "payment_method_removed";
+  return setup.is_gone ? "payment_method_gone" : setup.failure_code;
 }
 
 std::string setup_failure_text(std::string_view code) {
@@ -118,6 +139,7 @@ std::string setup_failure_text(std::string_view code) {
   if (code == "payment_method_gone") {
     return "The method was removed at the payment service: save one anew.";
   }
+  if (code == "payment_method_removed") return "The method was removed: save one anew.";
   if (code == "processor_unanswered") return "The payment service did not answer for a day.";
   return "The method was not saved (" + std::string(code) + ").";
 }
@@ -233,7 +255,7 @@ std::string pause_text(const TopUpStanding& standing) {
   const std::string& reason = standing.reason;
   if (reason == "monthly_limit") return "This month's limit is reached: it goes on next month.";
   if (reason == "runs_per_day") return "It bought often within a day: it goes on a day later.";
-  if (reason == "payment_method_gone") {
+  if (reason == "payment_method_gone" || reason == "payment_method_removed") {
     return "The saved method is not there any more: save another and choose it.";
   }
   if (reason == "offer_retired") return "Nothing is sold by this payment service any more.";

@@ -48,6 +48,15 @@ enum class SetupStanding : std::uint8_t {
 std::string_view name_of(SetupStanding standing) noexcept;
 std::optional<SetupStanding> setup_standing(std::string_view name) noexcept;
 
+// A person's wish that a saved method is forgotten.
+enum class Removal : std::uint8_t {
+  none,
+  wanted,  // it is gone here; the processor is asked until it has forgotten the method
+  done,
+};
+std::string_view name_of(Removal removal) noexcept;  // of none: empty
+std::optional<Removal> removal(std::string_view name) noexcept;
+
 struct MethodSetup {
   std::string id;  // "pms_..."
   std::string account_id;
@@ -63,7 +72,8 @@ struct MethodSetup {
   std::int64_t begin_number = 0;
 
   SavedMethod method;    // set once the setup succeeded
-  bool is_gone = false;  // succeeded, but the method no longer exists
+  bool is_gone = false;  // succeeded, but the method no longer exists or was removed
+  Removal removal = Removal::none;
   std::string failure_code;
   std::int64_t looks = 0;  // since the last change of standing
   std::int64_t hints = 0;
@@ -80,9 +90,13 @@ struct MethodSetup {
 MethodSetup after_setup_begin(const MethodSetup& setup, const Begun& begun);
 MethodSetup after_setup_refusal(const MethodSetup& setup, std::string_view code);
 MethodSetup after_setup_look(const MethodSetup& setup, const SetupState& seen);
+MethodSetup after_removal(const MethodSetup& setup);
 // Time of the next look; -1: none is needed.
 std::int64_t setup_due_after(const MethodSetup& setup, std::int64_t now_ms, Random& random);
-// A sentence for people about MethodSetup::failure_code.
+// The code of why the setup is of no use, "payment_method_removed" and "payment_method_gone" beside
+// MethodSetup::failure_code; empty: it is of use, or not known yet.
+std::string setup_failure_code(const MethodSetup& setup);
+// A sentence for people about such a code.
 std::string setup_failure_text(std::string_view code);
 
 // ---- policies -----------------------------------------------------------------------------------

@@ -97,6 +97,13 @@ class AutoTopUpStore {
   // stored body.
   [[nodiscard]] virtual Answer<std::string> keep_setup_reply(std::string_view id,
                                                              std::string_view reply) = 0;
+  // Removes a saved method: from this commit on no charge of it is begun, a policy that charges it
+  // is paused, and the setup is due. A removed one is returned as it is. auth.role_missing (an
+  // admin is needed), auto_reload.setup_not_found, auto_reload.payment_method_conflict (it saved no
+  // method).
+  [[nodiscard]] virtual Answer<MethodSetup> remove_method(std::string_view account_id,
+                                                          std::string_view id,
+                                                          const identity::Actor& actor) = 0;
   // Up to `limit` setups that are due, leased to the caller.
   [[nodiscard]] virtual Answer<std::vector<MethodSetup>> take_due_setups(std::int64_t lease_ms,
                                                                          std::uint32_t limit) = 0;
@@ -126,7 +133,7 @@ class AutoTopUpStore {
                                                                        std::int64_t each_ms) = 0;
   // Call before sending a charge of the run: leases the run for `lease_ms` and numbers the charge.
   // I6 is checked in the transaction. nullopt: it may not be charged any more, since its policy is
-  // off. A run that changed since is purchase.not_found.
+  // off or its method is gone. A run that changed since is purchase.not_found.
   [[nodiscard]] virtual Answer<std::optional<Purchase>> note_charge(const Purchase& run,
                                                                     std::int64_t lease_ms) = 0;
 

@@ -161,6 +161,11 @@ Result<std::vector<MethodSetup>, Error> AutoTopUps::setups(std::string_view acco
   return desk_.ask([&] { return store_.setups(account_id, setups_shown_max); });
 }
 
+Result<MethodSetup, Error> AutoTopUps::remove(std::string_view account_id, std::string_view id,
+                                              const identity::Actor& actor) {
+  return desk_.ask([&] { return store_.remove_method(account_id, id, actor); });
+}
+
 Result<MethodSetup, Error> AutoTopUps::write(const MethodSetup& next) {
   auto written = desk_.ask([&] {
     return store_.advance_setup(
@@ -225,8 +230,21 @@ Result<MethodSetup, Error> AutoTopUps::begin(const MethodSetup& setup) {
   return write(after_setup_begin(setup, *begun));
 }
 
+Result<MethodSetup, Error> AutoTopUps::forget(const MethodSetup& setup) {
+  const ProcessorInService* const processor = desk_.parts().processors.find(setup.processor);
+  if (processor == nullptr) {
+    return give_up(setup, {FailureKind::unavailable, "it is not loaded", {}, false},
+                   "forget_method");
+  }
+  ProcessorCall call("", setup_timeout_ms);
+  const Done done = processor->bound->forget_method(setup.method.reference, call);
+  if (!done.ok()) return give_up(setup, done.error(), "forget_method");
+  return write(after_removal(setup));
+}
+
 Result<MethodSetup, Error> AutoTopUps::work_on(const MethodSetup& setup) {
   if (setup.reference.empty()) return begin(setup);
+  if (setup.removal == Removal::wanted) return forget(setup);
   const ProcessorInService* const processor = desk_.parts().processors.find(setup.processor);
   if (processor == nullptr) {
     return give_up(setup, {FailureKind::unavailable, "it is not loaded", {}, false}, "look_up");

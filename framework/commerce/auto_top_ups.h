@@ -63,6 +63,10 @@ class AutoTopUps {
   Result<MethodSetup, base::Error> find_setup(std::string_view account_id, std::string_view id);
   // Newest first.
   Result<std::vector<MethodSetup>, base::Error> setups(std::string_view account_id);
+  // Removes a saved method. It is charged no more; that the processor forgets it is background
+  // work, repeated until it is done. Errors: those of AutoTopUpStore::remove_method().
+  Result<MethodSetup, base::Error> remove(std::string_view account_id, std::string_view id,
+                                          const identity::Actor& actor);
 
   // One round: due setups, and a scan for accounts with few Credits. The runs that it opens are due
   // at once.
@@ -73,6 +77,7 @@ class AutoTopUps {
   Result<Unit, base::Error> price(NewPolicy& wanted);
   Result<MethodSetup, base::Error> work_on(const MethodSetup& setup);
   Result<MethodSetup, base::Error> begin(const MethodSetup& setup);
+  Result<MethodSetup, base::Error> forget(const MethodSetup& setup);
   Result<MethodSetup, base::Error> write(const MethodSetup& next);
   Result<MethodSetup, base::Error> give_up(const MethodSetup& setup, const Failure& failure,
                                            std::string_view what);

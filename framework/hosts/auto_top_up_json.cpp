@@ -45,7 +45,7 @@ OrderedJson method_json(const MethodSetup& setup) {
 }
 
 OrderedJson setup_failure_json(const MethodSetup& setup) {
-  const std::string code = setup.is_gone ? "payment_method_gone" : setup.failure_code;
+  const std::string code = commerce::setup_failure_code(setup);
   if (code.empty()) return nullptr;
   return {{"code", code}, {"message", commerce::setup_failure_text(code)}, {"retryable", true}};
 }

@@ -155,6 +155,12 @@ class GuardedBoundProcessor final : public GuardedBound<BoundProcessor> {
         });
   }
 
+  Done forget_method(std::string_view method, Call& call) override {
+    return call_plugin(guard_, call, [inner = inner_, name = std::string(method)](Call& own) {
+      return inner->forget_method(name, own);
+    });
+  }
+
   Result<std::optional<std::string>> payment_document(std::string_view reference,
                                                       PaymentDocument kind, Call& call) override {
     using Url = Result<std::optional<std::string>>;

@@ -223,4 +223,22 @@ Result<SetupState> BoundStripe::look_up_setup(std::string_view reference, Call& 
   return state;
 }
 
+Done BoundStripe::forget_method(std::string_view method, Call& call) {
+  if (!is_id(method)) {
+    return Failure{FailureKind::contract, "that is no reference of a saved method", {}, false};
+  }
+  const std::string path = "/v1/payment_methods/" + std::string(method);
+  const Ask detach{Method::post, path + "/detach"};
+  const auto reply = api_.send(detach, call);
+  if (!reply.ok()) return reply.error();
+  if (reply->is_done() || reply->status == 404) return Unit{};
+  // Stripe refuses to detach what is attached to nobody any more.
+  const auto seen = api_.get(path, {}, call);
+  if (!seen.ok()) return seen.error();
+  const bool is_forgotten =
+      seen->status == 404 || (seen->is_done() && seen->root()["customer"].is_absent());
+  if (is_forgotten) return Unit{};
+  return unexpected(detach, *reply, false);
+}
+
 }  // namespace turnpike::stripe

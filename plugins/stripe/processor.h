@@ -44,6 +44,7 @@ class BoundStripe final : public BoundProcessor {
                           Call& call) override;
   Result<Begun> begin_setup(const Order& order, Call& call) override;
   Result<SetupState> look_up_setup(std::string_view reference, Call& call) override;
+  Done forget_method(std::string_view method, Call& call) override;
   Result<std::optional<std::string>> payment_document(std::string_view reference,
                                                       PaymentDocument kind, Call& call) override;
   Result<Notice> notice(const IntakeRequest& request, Call& call) override;

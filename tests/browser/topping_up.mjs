@@ -128,6 +128,13 @@ async function walk({name, link, account, script}) {
   seen.revisions = await page.getByRole("region", {name: "Revisions of the policy"})
     .locator("tbody tr").allInnerTexts();
   await look("off");
+
+  // ---- the card is removed
+  await page.getByRole("region", {name: "Saved methods of payment"}).locator("a").first().click();
+  await press("Remove this method");
+  await page.locator(".ticket .state", {hasText: /^removed$/}).waitFor();
+  seen.removed = await text("main section + p");
+  await look("removed");
   await context.close();
   return {name, ...seen};
 }

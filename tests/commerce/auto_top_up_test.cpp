@@ -184,6 +184,22 @@ TEST(MethodSetup, IsSavedOnceThePersonSavedIt) {
   EXPECT_FALSE(after_setup_look(setup, {.failure = "payment_method_gone"}).is_usable());
 }
 
+TEST(MethodSetup, SaysWhyItIsOfNoUse) {
+  MethodSetup setup;
+  setup.standing = SetupStanding::succeeded;
+  EXPECT_EQ(setup_failure_code(setup), "");
+  setup.is_gone = true;
+  EXPECT_EQ(setup_failure_code(setup), "payment_method_gone");
+  setup.removal = Removal::wanted;
+  EXPECT_EQ(setup_failure_code(setup), "payment_method_removed");
+  EXPECT_EQ(setup_failure_code(after_removal(setup)), "payment_method_removed");
+  EXPECT_NE(setup_failure_text("payment_method_removed").find("removed"), std::string::npos);
+  for (const Removal each : {Removal::none, Removal::wanted, Removal::done}) {
+    EXPECT_EQ(removal(name_of(each)), each);
+  }
+  EXPECT_EQ(removal("else"), std::nullopt);
+}
+
 TEST(MethodSetup, IsLookedAtUntilADayAfterItExpired) {
   class Zero final : public Random {
    public:

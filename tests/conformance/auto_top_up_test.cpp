@@ -420,6 +420,60 @@ TEST_P(OnTopUp, AMethodThatIsGonePausesAtOnce) {
   EXPECT_EQ(seen().standing.state, TopUpState::active);
 }
 
+TEST_P(OnTopUp, ARemovedMethodIsChargedNoMoreAndForgottenAtTheService) {
+  const std::string id = turned_on().policy.setup_id;
+  fake_.is_away = true;
+  live_for(4);
+  ASSERT_THAT(runs(), SizeIs(1));
+  const MethodSetup removed =
+      done(top_ups_->remove(account_, id, identity::operator_actor()));
+  EXPECT_FALSE(removed.is_usable());
+  EXPECT_EQ(seen().standing.state, TopUpState::needs_payment_method);
+  EXPECT_EQ(seen().standing.reason, "payment_method_removed");
+  live_for(10);
+  EXPECT_EQ(done(top_ups_->find_setup(account_, id)).removal, Removal::wanted);
+
+  fake_.is_away = false;
+  live_for(120);
+  EXPECT_THAT(fake_.charges, IsEmpty());
+  EXPECT_EQ(runs().front().state, State::cancelled);
+  EXPECT_EQ(done(top_ups_->find_setup(account_, id)).removal, Removal::done);
+  EXPECT_EQ(done(top_ups_->remove(account_, id, identity::operator_actor())).removal,
+            Removal::done);
+  live_for(30);
+  EXPECT_THAT(fake_.forgotten, testing::ElementsAre(removed.method.reference));
+  EXPECT_EQ(refusal(wish(id, 1, "again")), ErrorCode::auto_reload_method_conflict);
+  const std::string another = saved("another", "other");
+  EXPECT_TRUE(top_ups_->replace(wish(another, 1, "k"), identity::operator_actor()).ok());
+  EXPECT_EQ(seen().standing.state, TopUpState::active);
+}
+
+// A look that began before the removal must not bring the method back.
+TEST_P(OnTopUp, ALookThatIsLateFindsTheMethodRemoved) {
+  const std::string id = saved();
+  const MethodSetup before = done(top_ups_->find_setup(account_, id));
+  (void)done(top_ups_->remove(account_, id, identity::operator_actor()));
+  EXPECT_FALSE(done(store().advance_setup(after_setup_look(before, {.method = before.method}), -1))
+                   .has_value());
+  EXPECT_EQ(seen().standing.state, TopUpState::off) << "no policy charges it";
+  live_for(5);
+  const MethodSetup after = done(top_ups_->find_setup(account_, id));
+  EXPECT_FALSE(after.is_usable());
+  EXPECT_EQ(after.removal, Removal::done);
+}
+
+TEST_P(OnTopUp, WhatIsNoMethodCannotBeRemoved) {
+  const std::string open = done(begin_setup("open")).id;
+  const auto refusal_of = [&](const std::string& account, const std::string& id) {
+    return top_ups_->remove(account, id, identity::operator_actor()).error().code;
+  };
+  EXPECT_EQ(refusal_of(account_, open), ErrorCode::auto_reload_method_conflict);
+  EXPECT_EQ(refusal_of(account_, "pms_none"), ErrorCode::auto_reload_setup_not_found);
+  const std::string id = saved();
+  EXPECT_EQ(refusal_of(account_with(0), id), ErrorCode::auto_reload_setup_not_found);
+  EXPECT_TRUE(done(top_ups_->find_setup(account_, id)).is_usable());
+}
+
 TEST_P(OnTopUp, ARefundOfARunPauses) {
   (void)turned_on();
   live_for(20);

@@ -81,6 +81,12 @@ class FakeProcessor final : public BoundProcessor {
     if (is_away) return away(false);
     return setups.at(std::string(reference));
   }
+  Done forget_method(std::string_view method, Call&) override {
+    const std::lock_guard lock(mutex);
+    if (is_away) return away(true);
+    forgotten.emplace_back(method);
+    return Unit{};
+  }
   Result<Refunded> refund(std::string_view payment, Price price, std::string_view key,
                           Call&) override {
     const std::lock_guard lock(mutex);
@@ -125,6 +131,7 @@ class FakeProcessor final : public BoundProcessor {
   }
 
   std::mutex mutex;
+  std::vector<std::string> forgotten;
   bool is_charging_away = false;
   bool loses_charge = false;
   Decline decline = Decline::none;

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -78,6 +79,12 @@ class PaymentService final : public BoundProcessor {
     if (is_away) return away(false);
     return setups.at(std::string(reference));
   }
+  Done forget_method(std::string_view method, Call&) override {
+    if (is_away) return away(false);
+    forgotten.emplace(method);
+    if (std::exchange(loses_answer, false)) return away(true);
+    return Unit{};
+  }
   Result<Changes> changes(std::int64_t, std::string_view, Call&) override {
     Changes all;
     for (const std::string& reference : of(current_account)) {
@@ -108,6 +115,7 @@ class PaymentService final : public BoundProcessor {
   std::function<void(const Order&, std::string_view reference)> on_charge;  // called per charge
   std::map<std::string, Truth> truths;  // by reference
   std::map<std::string, SetupState> setups;
+  std::set<std::string> forgotten;  // methods
 
  private:
   static Failure away(bool maybe_sent) {

@@ -54,6 +54,7 @@ enum class Act : std::uint8_t {
   lose_answer,
   unlock,
   save_method,
+  remove_method,
   turn_on,
   turn_off,
   scan,
@@ -65,8 +66,9 @@ enum class Act : std::uint8_t {
 constexpr const char* act_names[] = {
     "buy",  "pay",   "decline", "expire", "refund", "dispute", "win",       "lose",
     "deliver", "deliver_kept", "drop", "poll", "look", "write", "hold", "settle",
-    "release", "go_away", "come_back", "lose_answer", "unlock", "save_method", "turn_on",
-    "turn_off", "scan", "note_charge", "send_charge", "judge", "resume"};
+    "release", "go_away", "come_back", "lose_answer", "unlock", "save_method",
+    "remove_method", "turn_on", "turn_off", "scan", "note_charge", "send_charge", "judge",
+    "resume"};
 
 struct Deed {
   Act act = Act::buy;
@@ -180,6 +182,7 @@ class PurchaseWorld {
         RC_ASSERT(purchases().unlock(account_, identity::operator_actor()).ok());
         return;
       case Act::save_method: return save_method(deed);
+      case Act::remove_method: return remove_method(deed);
       case Act::turn_on: return replace_policy(deed.node, true);
       case Act::turn_off: return replace_policy(deed.node, false);
       case Act::scan: return scan(deed);
@@ -229,6 +232,12 @@ class PurchaseWorld {
     for (Node& node : nodes_) {
       node.held.clear();
       node.ledger->stop();
+    }
+    for (int pass = 0; pass < 3 && !removed_.empty(); ++pass) scan({.units = 2 * 3'600});
+    for (const std::string& id : removed_) {
+      const auto setup = top_ups().find_setup(id);
+      RC_ASSERT((*setup)->removal == Removal::done);
+      RC_ASSERT(service_.forgotten.contains((*setup)->method.reference));
     }
     // A new reconciler reads at once what the service lists as changed.
     nodes_[0].reconciler.emplace(*nodes_[0].desk, *metrics_);
@@ -432,6 +441,18 @@ class PurchaseWorld {
               begun.error().code == base::ErrorCode::idempotency_in_progress);
   }
 
+  void remove_method(const Deed& deed) {
+    if (setup_id_.empty()) return;
+    const auto removed = nodes_[deed.node].auto_top_ups->remove(account_, setup_id_,
+                                                               identity::operator_actor());
+    if (removed.ok()) {
+      RC_ASSERT(!removed->is_usable());
+      removed_.insert(setup_id_);
+    } else {
+      RC_ASSERT(removed.error().code == base::ErrorCode::auto_reload_method_conflict);
+    }
+  }
+
   void replace_policy(int node, bool is_enabled) {
     const auto seen = top_ups().look(account_);
     PolicyWish wish;
@@ -467,7 +488,7 @@ class PurchaseWorld {
       if (service_.told(run.reference).progress != Progress::never_ran) continue;
       const auto noted = bed_.nodes[deed.node]->auto_top_ups().note_charge(run, 30'000);
       RC_ASSERT(noted.ok());
-      RC_ASSERT(is_on_ || !*noted);  // I6
+      RC_ASSERT((is_on_ && !removed_.contains(run.setup_id)) || !*noted);  // I6
       if (*noted) noted_.push_back(**noted);
     }
   }
@@ -484,9 +505,11 @@ class PurchaseWorld {
     order.step_key = key;
     order.price = {run.currency, run.minor};
     const bool was_on = std::exchange(is_on_, true);  // as when the charge began
+    const auto removed = std::exchange(removed_, {});
     ProcessorCall call("", patient_ms);
     const auto payment = service_.charge(order, run.reference, call);
     is_on_ = was_on;
+    removed_ = removed;
     if (payment.ok()) told_.push_back({run, *payment});
   }
 
@@ -497,6 +520,7 @@ class PurchaseWorld {
     RC_ASSERT((*run)->reference == reference);  // I3
     RC_ASSERT((*run)->account_id == account_);  // no case leaves a run to the next
     RC_ASSERT(is_on_);                          // I6
+    RC_ASSERT(!removed_.contains((*run)->setup_id));
     RC_ASSERT(order.price.minor == run_minor);
   }
 
@@ -668,6 +692,7 @@ class PurchaseWorld {
   std::vector<Told> told_;
   std::vector<Purchase> noted_;  // runs that a node is about to charge
   std::string setup_id_;         // the latest
+  std::set<std::string> removed_;  // setups whose method was removed
   bool is_on_ = false;           // the policy according to replies
   Credits charged_ = 0;
   int calls_ = 0;
@@ -683,7 +708,8 @@ rc::Gen<Deed> any_deed() {
                                     {6, Act::look},    {6, Act::write},        {6, Act::hold},
                                     {3, Act::settle},  {2, Act::release},      {1, Act::go_away},
                                     {2, Act::come_back}, {1, Act::lose_answer}, {1, Act::unlock},
-                                    {3, Act::save_method}, {4, Act::turn_on}, {1, Act::turn_off},
+                                    {3, Act::save_method}, {1, Act::remove_method},
+                                    {4, Act::turn_on}, {1, Act::turn_off},
                                     {6, Act::scan}, {2, Act::note_charge}, {2, Act::send_charge},
                                     {2, Act::judge}, {1, Act::resume}})),
       rc::gen::set(&Deed::node, rc::gen::inRange(0, nodes_of_bed)),

@@ -259,9 +259,7 @@ class FakeStripe:
 
     def detach(self, method_id):
         with self.lock:
-            method = self.objects[method_id]
-            method["customer"] = None
-            self._event("payment_method.detached", method)
+            self._detach(self.objects[method_id])
 
     def refund(self, payment_id, amount=None, status="succeeded"):
         """A refund made in the dashboard. Returns its id."""
@@ -515,6 +513,8 @@ class FakeStripe:
         ("POST", r"/v1/payment_intents/{id}/confirm", "confirm_intent",
          "off_session error_on_requires_action"),
         ("POST", r"/v1/payment_intents/{id}/cancel", "cancel_intent", ""),
+        ("GET", r"/v1/payment_methods/{id}", "get_method", ""),
+        ("POST", r"/v1/payment_methods/{id}/detach", "detach_method", ""),
         ("POST", r"/v1/refunds", "create_refund", "payment_intent amount reason metadata"),
         ("GET", r"/v1/refunds", "list_refunds", "payment_intent limit starting_after"),
         ("GET", r"/v1/disputes", "list_disputes", "payment_intent limit starting_after"),
@@ -735,6 +735,20 @@ class FakeStripe:
         intent.update(status="canceled", canceled_at=self.now())
         self._event("payment_intent.canceled", intent)
         return self._shown(intent)
+
+    def _detach(self, method):
+        method["customer"] = None
+        self._event("payment_method.detached", method)
+
+    def _get_method(self, params, identifier):
+        return self._shown(self._find(identifier, "payment_method"))
+
+    def _detach_method(self, params, identifier):
+        method = self._find(identifier, "payment_method")
+        if method["customer"] is None:
+            raise Refused(400)
+        self._detach(method)
+        return self._shown(method)
 
     def _create_refund(self, params):
         intent = self._find(params.get("payment_intent"), "payment_intent", "payment_intent")

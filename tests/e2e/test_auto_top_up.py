@@ -178,6 +178,33 @@ class OneNode(TopUps, unittest.TestCase):
         reply = self.put(self.policy(setup_id, expectedRevision=1), "gone")
         self.assertEqual(reply.error_code(), "auto_reload.payment_method_conflict")
 
+    def test_a_removed_card_is_charged_no_more_and_detached(self):
+        setup_id, method = self.save()
+        self.assertEqual(self.put(self.policy(setup_id)).status, 200)
+        self.until(lambda: self.balance() == 10_000, "the Credits did not come")
+        open_id = self.begin("open").json()["setupId"]
+        for tail, status, code in (("/wrong", 400, "request.path_malformed"),
+                                   ("/pms_none", 404, "auto_reload.setup_not_found"),
+                                   ("/" + open_id, 409, "auto_reload.payment_method_conflict")):
+            reply = self.send("DELETE", SETUPS + tail)
+            self.assertEqual((reply.status, reply.error_code()), (status, code))
+        detach = "POST /v1/payment_methods/{id}/detach"
+        self.stripe.fault(detach, "500_before", times=2)
+        for _ in range(2):
+            reply = self.send("DELETE", f"{SETUPS}/{setup_id}")
+            self.assertEqual((reply.status, reply.body), (204, b""))
+        self.assertEqual(self.setup(setup_id).error_code(), "auto_reload.payment_method_conflict")
+        view = self.view()
+        self.assertEqual((view["state"], view["pause"]["code"]),
+                         ("needs_payment_method", "payment_method_removed"))
+        self.until(lambda: self.stripe.objects[method]["customer"] is None,
+                   "the payment service still has the card")
+        reply = self.put(self.policy(setup_id, expectedRevision=1), "again")
+        self.assertEqual(reply.error_code(), "auto_reload.payment_method_conflict")
+        self.assertEqual(len(self.charges()), 1)
+        events = self.node.run_json("audit", "list", "--account", self.account)["items"]
+        self.assertIn("payment_method.remove", [one["action"] for one in events])
+
     def test_members_look_and_keys_do_not(self):
         member = self.node.run_json("user", "create", "--name", "m", "--login",
                                     f"m-{self.account[-6:].lower()}", "--account", self.account,
@@ -185,7 +212,8 @@ class OneNode(TopUps, unittest.TestCase):
         token = self.node.run_json("session", "create", "--person", member["id"])["token"]
         self.assertEqual(self.send("GET", "/credit-auto-reload", token=token).status, 200)
         for reply in (self.put(self.policy("pms_1"), token=token),
-                      self.send("POST", SETUPS, {"processor": "stripe"}, "k", token=token)):
+                      self.send("POST", SETUPS, {"processor": "stripe"}, "k", token=token),
+                      self.send("DELETE", SETUPS + "/pms_1", token=token)):
             self.assertEqual((reply.status, reply.error_code()), (403, "auth.role_missing"))
         key = self.node.run_json("key", "create", "--account", self.account, "--name",
                                  "k")["secret"]

@@ -88,6 +88,8 @@ class InABrowser(unittest.TestCase):
             with self.subTest(seen["name"]):
                 self.check_the_setup(seen)
                 self.check_the_top_up(seen)
+        self.shop.until(lambda: not [one for one in self.stripe.of("payment_method")
+                                     if one["customer"]], "a removed card is still there")
         paid = [one["amount"] for one in self.stripe.of("charge") if one["paid"]]
         self.assertEqual(paid, [1000, 1000])
         self.assertIn("the books are right", self.gateway.run("ledger", "verify").stdout)
@@ -117,6 +119,7 @@ class InABrowser(unittest.TestCase):
         self.assertIn("Auto Top-Up is paused. The card was declined", seen["overview"])
         self.assertEqual(seen["off"], "Off")
         self.assertEqual(len(seen["revisions"]), 2)
+        self.assertTrue(seen["removed"].startswith("It was removed"), seen["removed"])
 
 
 if __name__ == "__main__":

@@ -209,15 +209,15 @@ class Pages(unittest.TestCase):
         self.assertIn("<strong>k3</strong>", self.page(owner, older))
         filtered = self.page(owner, f"{self.base}/security-log?action=member.add")
         self.assertEqual(filtered.count("<code>member.<wbr>add</code>"), 1)
-        self.assertNotIn("key.create</code>", filtered)
+        self.assertNotIn("key.<wbr>create</code>", filtered)
         nobody = self.page(owner, f"{self.base}/security-log?actor=user:usr_none")
         self.assertIn("There is no such event", nobody)
         mine = self.page(owner, f"{self.base}/security-log?actor=user:{owner.person_id}")
-        self.assertIn("key.create</code>", mine)
+        self.assertIn("key.<wbr>create</code>", mine)
         for bad in ("after=x", "after=-1", "after=0", "after=99999999999999999999", "what=x"):
             self.page(owner, f"{self.base}/security-log?{bad}", 400)
         own = self.page(owner, "/account/events")
-        self.assertIn("key.create</code>", own)
+        self.assertIn("key.<wbr>create</code>", own)
         self.assertIn("<td>you</td>", own)
 
     def new_key_by_json(self, owner, name):

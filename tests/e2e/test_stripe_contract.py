@@ -144,6 +144,9 @@ class Contract(unittest.TestCase):
         reference, _ = self.charge(7, customer, method)
         self.do("cancel", reference=reference)
         self.assertEqual(self.look_up(reference)["progress"], "cancelled")
+        for _ in range(2):
+            self.do("forget_method", reference=method)
+            self.assertIsNone(self.fake.objects[method]["customer"])
 
     def test_what_is_sent_and_answered_is_as_stripes_types_have_it(self):
         parts.require_packages(PARTS)
@@ -154,7 +157,11 @@ class Contract(unittest.TestCase):
         self.fake.send_webhooks_to("http://gateway.test/v1/plugins/stripe/webhook")
         found = self.do("check")
         self.assertEqual([one["text"] for one in found if one["is_wrong"]], [])
-        hints = self.do("changes")["hints"]
+        page = self.do("changes")
+        hints = page["hints"]
+        while page["cursor"]:
+            page = self.do("changes", cursor=page["cursor"])
+            hints += page["hints"]
         self.assertIn("reference " + begun["reference"], hints)
         self.assertIn("payment " + payment, hints)
         with tempfile.TemporaryDirectory(prefix="turnpike-stripe-") as folder:

@@ -85,6 +85,9 @@ class ScriptedBoundProcessor final : public BoundProcessor {
   Result<SetupState> look_up_setup(std::string_view reference, Call&) override {
     return script_.answer(script_.setup, std::string(reference));
   }
+  Done forget_method(std::string_view method, Call&) override {
+    return script_.answer(Unit{}, std::string(method));
+  }
   Result<std::optional<std::string>> payment_document(std::string_view reference,
                                                       PaymentDocument kind, Call&) override {
     return script_.answer(script_.url, std::string(reference) + std::string(name_of(kind)));
@@ -205,6 +208,8 @@ TEST_P(ProcessorGuardTest, WhatKeepsTheInterfacePasses) {
   EXPECT_EQ(script_.seen, whole_order);
   ASSERT_TRUE(bound_->look_up_setup("ref_2", call).ok());
   EXPECT_EQ(script_.seen, "ref_2");
+  ASSERT_TRUE(bound_->forget_method("pm_1", call).ok());
+  EXPECT_EQ(script_.seen, "pm_1");
   ASSERT_TRUE(bound_->payment_document("ref_1", PaymentDocument::invoice_pdf, call).ok());
   EXPECT_EQ(script_.seen, "ref_1invoice_pdf");
   ASSERT_TRUE(bound_->changes(77, "cursor", call).ok());
@@ -302,6 +307,7 @@ TEST_P(ProcessorGuardTest, WhatThrowsIsAFaultOfEachFunction) {
   expect_fault(bound_->confirm("r", {"USD", 1}, "n", call), text);
   expect_fault(bound_->begin_setup(OwnOrder().view(), call), text);
   expect_fault(bound_->look_up_setup("r", call), text);
+  expect_fault(bound_->forget_method("r", call), text);
   expect_fault(bound_->payment_document("r", PaymentDocument::invoice, call), text);
   expect_fault(bound_->notice(request, call), text);
   expect_fault(bound_->changes(0, {}, call), text);

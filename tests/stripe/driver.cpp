@@ -125,6 +125,7 @@ json run(BoundProcessor& stripe, const json& command) {
   if (name == "begin_setup") return shown(stripe.begin_setup(owned.order, call));
   if (name == "look_up") return shown(stripe.look_up(reference, call));
   if (name == "look_up_setup") return shown(stripe.look_up_setup(reference, call));
+  if (name == "forget_method") return shown(stripe.forget_method(reference, call));
   if (name == "cancel") return shown(stripe.cancel(reference, call));
   if (name == "refund") {
     const Price price{"USD", command.at("minor").get<std::int64_t>()};

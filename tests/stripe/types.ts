@@ -12,6 +12,8 @@ export interface TurnpikeTypes {
   "GET /v1/payment_intents/{id}": Stripe.PaymentIntentRetrieveParams;
   "POST /v1/payment_intents/{id}/confirm": Stripe.PaymentIntentConfirmParams;
   "POST /v1/payment_intents/{id}/cancel": Stripe.PaymentIntentCancelParams;
+  "GET /v1/payment_methods/{id}": Stripe.PaymentMethodRetrieveParams;
+  "POST /v1/payment_methods/{id}/detach": Stripe.PaymentMethodDetachParams;
   "POST /v1/refunds": Stripe.RefundCreateParams;
   "GET /v1/refunds": Stripe.RefundListParams;
   "GET /v1/disputes": Stripe.DisputeListParams;

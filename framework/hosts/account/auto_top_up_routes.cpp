@@ -116,21 +116,39 @@ void begin_setup(const PurchaseRooms& rooms, Turn& turn, const Asked& asked) {
   turn.reply({.status = begun->is_begun ? 201 : 202, .body = begun->body}, more);
 }
 
+// Null: the request was refused.
+AutoTopUps* top_ups_for_setup(const PurchaseRooms& rooms, Turn& turn, std::string_view id) {
+  AutoTopUps* const top_ups = top_ups_of(rooms);
+  if (!id.starts_with("pms_")) {
+    (void)turn.refuse({ErrorCode::request_path_malformed,
+                       "Ids of payment-method setups begin with pms_."});
+    return nullptr;
+  }
+  if (top_ups == nullptr) (void)turn.refuse(not_here());
+  return top_ups;
+}
+
 void show_setup(const PurchaseRooms& rooms, Turn& turn, const Asked& asked) {
   const std::string& id = asked.parameters[1];
-  if (!id.starts_with("pms_")) {
-    return (void)turn.refuse({ErrorCode::request_path_malformed,
-                              "Ids of payment-method setups begin with pms_."});
-  }
-  AutoTopUps* const top_ups = top_ups_of(rooms);
-  if (top_ups == nullptr) return (void)turn.refuse(not_here());
+  AutoTopUps* const top_ups = top_ups_for_setup(rooms, turn, id);
+  if (top_ups == nullptr) return;
   const auto setup = top_ups->find_setup(asked.parameters[0], id);
   if (!setup.ok()) return (void)turn.refuse(setup.error());
   if (setup->is_gone) {
     return (void)turn.refuse({ErrorCode::auto_reload_method_conflict,
-                              commerce::setup_failure_text("payment_method_gone")});
+                              commerce::setup_failure_text(commerce::setup_failure_code(*setup))});
   }
   turn.reply({.body = setup_body(*setup)});
+}
+
+void remove_method(const PurchaseRooms& rooms, Turn& turn, const Asked& asked) {
+  const std::string& id = asked.parameters[1];
+  AutoTopUps* const top_ups = top_ups_for_setup(rooms, turn, id);
+  if (top_ups == nullptr) return;
+  const auto removed = top_ups->remove(asked.parameters[0], id,
+                                       account::actor_of(turn, asked.caller, rooms.clients));
+  if (!removed.ok()) return (void)turn.refuse(removed.error());
+  turn.reply({.status = 204, .content_type = {}});
 }
 
 // ---- the table
@@ -153,6 +171,8 @@ constexpr DescribedReply begun_replies[] = {
      .schema = "PaymentMethodSetup"}};
 constexpr DescribedReply setup_replies[] = {
     {.status = 200, .description = "The setup as it is now.", .schema = "PaymentMethodSetup"}};
+constexpr DescribedReply removed_method_replies[] = {
+    {.status = 204, .description = "Done.", .content_type = {}}};
 
 #define RELOAD "/v1/billing-accounts/{billing_account_id}/credit-auto-reload"
 #define SETUPS RELOAD "/payment-method-setups"
@@ -228,11 +248,28 @@ constexpr Route<PurchaseRooms> auto_top_up_rows[] = {
                     .tag = "Purchases",
                     .summary = "Show what became of a setup",
                     .description = "Its id is what a policy names as `paymentMethodId`. 409 once "
-                                   "the method was removed at the payment service.",
+                                   "the method was removed, here or at the payment service.",
                     .path_parameters = setup_path,
                     .replies = setup_replies,
                     .refusals = "400 401 403 404 409 503"}},
      .answer = show_setup},
+    {.facts = {.method = "DELETE",
+               .path = SETUPS "/{setup_id}",
+               .endpoint = "payment_method_setup",
+               .callers = Callers::members(Role::admin),
+               .cache_control = kept_by_nobody,
+               .described =
+                   {.operation_id = "removePaymentMethod",
+                    .tag = "Purchases",
+                    .summary = "Remove a saved method of payment",
+                    .description = "Once this was answered, no charge of it is begun, and a policy "
+                                   "that names it is paused; the payment service is asked until it "
+                                   "has forgotten the method. 409 where none was saved. Repeats "
+                                   "change nothing.",
+                    .path_parameters = setup_path,
+                    .replies = removed_method_replies,
+                    .refusals = "400 401 403 404 409 503"}},
+     .answer = remove_method},
 };
 #undef SETUPS
 #undef RELOAD

@@ -61,6 +61,7 @@ StandingWords words_of(const commerce::TopUpStanding& standing) {
 }
 
 StandingWords words_of(const MethodSetup& setup) {
+  if (setup.removal != commerce::Removal::none) return {"unknown", "removed"};
   if (setup.is_gone) return {"bad", "removed"};
   switch (setup.standing) {
     case SetupStanding::needs_reconciliation: return {"unknown", "being begun"};
@@ -72,6 +73,13 @@ StandingWords words_of(const MethodSetup& setup) {
 }
 
 std::string meaning_of(const MethodSetup& setup) {
+  if (setup.removal == commerce::Removal::wanted) {
+    return "It was removed and is charged no more. The payment service has not confirmed yet "
+           "that it forgot it; we ask it again by ourselves.";
+  }
+  if (setup.removal == commerce::Removal::done) {
+    return "It was removed, and the payment service has forgotten it.";
+  }
   if (setup.is_gone) return commerce::setup_failure_text("payment_method_gone");
   switch (setup.standing) {
     case SetupStanding::needs_reconciliation:
@@ -432,12 +440,31 @@ void show_method(const WebRooms& rooms, Turn& turn, const Asked& asked) {
     if (waits_for_person) slots.set_if("EXPIRES", when(setup.expires_at_ms));
     slots.set_if("SAVE_URL", waits_for_person ? setup.url : std::string());
     slots.show_if(is_open(setup), "IS_OPEN");
+    const bool can_be_removed = setup.standing == SetupStanding::succeeded &&
+                                setup.removal == commerce::Removal::none;
+    slots.show_if(can_be_removed && one->page.membership.role >= Role::admin, "CAN_REMOVE");
     if (looks_again) slots.set_if("PAUSE_SECONDS", std::string(pause_seconds));
   });
   ReplyFields more;
   const std::string next_look = std::string(pause_seconds) + ";url=" + path;
   if (looks_again) more.add("Refresh", next_look);
   turn.reply({.content_type = page_type, .body = html}, more);
+}
+
+void use_remove(const WebRooms& rooms, Turn& turn, const Asked& asked) {
+  const std::string path = path_of_method(asked.parameters[0], asked.parameters[1]);
+  if (!web::stands_for(identity::Standing::signed_in, rooms, turn, asked, path)) return;
+  const auto page = open_account_page(rooms, turn, asked.parameters[0]);
+  if (!page) return;
+  const auto remove = [&]() -> Result<MethodSetup, Error> {
+    AutoTopUps* const top_ups = top_ups_of(rooms);
+    if (top_ups == nullptr) return not_here();
+    return top_ups->remove(page->account_id(), asked.parameters[1],
+                           rooms.people.actor_of(turn, asked.caller));
+  };
+  const auto removed = remove();
+  if (!removed.ok()) return refuse_on(rooms, turn, *page, removed.error(), top_up_page);
+  web::go_to(turn, path);
 }
 
 // Leads from the form to the payment service's page through a page of ours: browsers apply a page's
@@ -466,6 +493,9 @@ constexpr Route<WebRooms> auto_top_up_rows[] = {
      .answer = use_save},
     {.facts = web::page(TOP_UP "/methods/{setup_id}", "dashboard_payment_method"),
      .answer = show_method},
+    {.facts = web::form(TOP_UP "/methods/{setup_id}/remove", "payment_method_setup",
+                        form_of_admins),
+     .answer = use_remove},
     {.facts = web::page(TOP_UP "/methods/{setup_id}/save", "dashboard_payment_method"),
      .answer = show_way_to_save},
 };

@@ -209,7 +209,8 @@ class BoundProcessor : public BoundObject {
   virtual Result<Payment> look_up(std::string_view reference, Call& call) = 0;
 
   // The functions below are optional. The host calls a function that ProcessorTraits names only if
-  // its trait is set, cancel() only with charges_saved, and notice() only with Offers::intake.
+  // its trait is set, cancel() and forget_method() only with charges_saved, and notice() only with
+  // Offers::intake.
 
   // Charges the saved method for an order that begin() prepared. Called again for a reference only
   // after look_up() returned never_ran, with another step_key.
@@ -235,6 +236,9 @@ class BoundProcessor : public BoundObject {
   virtual Result<SetupState> look_up_setup(std::string_view /*reference*/, Call& /*call*/) {
     return none();
   }
+  // Forgets a saved method (SavedMethod::reference), which a person removed: nobody can charge it
+  // afterwards. Success also if it is not there any more. Called again until it succeeds.
+  virtual Done forget_method(std::string_view /*method*/, Call& /*call*/) { return Unit{}; }
   // A fresh http or https URL of the document; empty if the payment has no such document.
   virtual Result<std::optional<std::string>> payment_document(std::string_view /*reference*/,
                                                               PaymentDocument /*kind*/,

@@ -93,6 +93,9 @@ MethodSetup setup_at(const Rows& rows, std::size_t row) {
   setup.due_ms = rows.number(row, 21);
   setup.created_at_ms = rows.number(row, 22);
   setup.expires_at_ms = rows.number(row, 23);
+  const auto removal = commerce::removal(rows.text(row, 24));
+  if (!removal) throw StoreError(StoreError::Kind::fatal, "a setup of unknown removal");
+  setup.removal = *removal;
   return setup;
 }
 

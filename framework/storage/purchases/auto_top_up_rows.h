@@ -14,8 +14,8 @@ namespace turnpike::storage {
 #define SETUP_COLUMNS                                                                           \
   "id, account_id, processor, state, version, created_by, reference, url, customer, reply,"     \
   " begin_number, method, brand, last4, fingerprint, expires_month, expires_year, is_gone,"     \
-  " failure_code, looks, hints, due_at, created_at, expires_at"
-inline constexpr char setup_kinds[] = "ttttitttttittttiiitiiiii";
+  " failure_code, looks, hints, due_at, created_at, expires_at, removal"
+inline constexpr char setup_kinds[] = "ttttitttttittttiiitiiiiit";
 
 #define POLICY_COLUMNS                                                                        \
   "account_id, revision, is_enabled, threshold, currency, minor, credits, monthly_limit_minor," \

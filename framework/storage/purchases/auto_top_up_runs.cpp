@@ -199,7 +199,9 @@ SqlAutoTopUpStore::Answer<std::optional<Purchase>> SqlAutoTopUpStore::note_charg
       return base::Error{ErrorCode::purchase_not_found, "The run has changed meanwhile."};
     }
     const auto policy = newest_policy(transaction, run.account_id);
-    const bool may_charge = policy && policy->is_enabled &&
+    const Rows method = transaction.run(select_saved_method, {run.setup_id});
+    const bool may_charge = policy && policy->is_enabled && !method.empty() &&
+                            setup_at(method, 0).is_usable() &&
                             !why_not_buying(transaction, run.account_id).has_value();
     if (!may_charge) return Noted{};
     const std::int64_t now_ms = context_.now_ms(transaction);

@@ -46,7 +46,14 @@ constexpr Query update_setup{
     "UPDATE payment_setup SET state = $1, reference = $2, url = $3, customer = $4,"
     " begin_number = $5, method = $6, brand = $7, last4 = $8, fingerprint = $9,"
     " expires_month = $10, expires_year = $11, is_gone = $12, failure_code = $13, looks = $14,"
-    " due_at = $15, expires_at = $16, lease_until = 0 WHERE id = $17 RETURNING " SETUP_COLUMNS,
+    " due_at = $15, expires_at = $16, removal = $17, lease_until = 0 WHERE id = $18"
+    " RETURNING " SETUP_COLUMNS,
+    setup_kinds};
+// Also takes it from whoever holds the lease, since the row's version changes.
+constexpr Query remove_setup{
+    "UPDATE payment_setup SET version = version + 1, is_gone = 1, removal = 'wanted', looks = 0,"
+    " due_at = 0, lease_until = 0 WHERE id = $1 AND account_id = $2 AND state = 'succeeded'"
+    " AND removal = '' RETURNING " SETUP_COLUMNS,
     setup_kinds};
 constexpr Query update_setup_reply{
     "UPDATE payment_setup SET reply = CASE WHEN reply = '' THEN $1 ELSE reply END WHERE id = $2"
@@ -81,7 +88,7 @@ void pause_without_method(const Context& context, Transaction& transaction,
   if (!policy || policy->setup_id != setup.id) return;
   commerce::TopUpStanding next = *standing;
   next.state = TopUpState::needs_payment_method;
-  next.reason = "payment_method_gone";
+  next.reason = commerce::setup_failure_code(setup);
   next.changed_at_ms = now_ms;
   if (next.state == standing->state) return;
   write_standing(context, transaction, setup.account_id, *standing, next);
@@ -167,7 +174,7 @@ SqlAutoTopUpStore::Answer<std::optional<MethodSetup>> SqlAutoTopUpStore::advance
          next.begin_number, method.reference, method.brand, method.last4, method.fingerprint,
          std::int64_t{method.expires_month}, std::int64_t{method.expires_year},
          std::int64_t{next.is_gone}, next.failure_code, next.looks, is_hinted ? 0 : due_ms,
-         next.expires_at_ms, next.id});
+         next.expires_at_ms, commerce::name_of(next.removal), next.id});
     if (next.is_gone) pause_without_method(context_, transaction, next, now_ms);
     return Advanced{setup_at(written, 0)};
   });
@@ -180,6 +187,38 @@ SqlAutoTopUpStore::Answer<std::string> SqlAutoTopUpStore::keep_setup_reply(
     const Rows kept = transaction.run(update_setup_reply, {reply, id});
     if (!kept.empty()) return kept.text(0, 0);
     return base::Error{ErrorCode::auto_reload_setup_not_found, "There is no such setup."};
+  });
+}
+
+SqlAutoTopUpStore::Answer<MethodSetup> SqlAutoTopUpStore::remove_method(
+    std::string_view account_id, std::string_view id, const identity::Actor& actor) {
+  return change<MethodSetup>("remove method", [&](Transaction& transaction) -> Answer<MethodSetup> {
+    // Locks the account's row. A method may be removed whatever the account's status is.
+    (void)why_not_given(transaction, account_id);
+    if (auto why = why_not_allowed(transaction, account_id, actor, identity::Role::admin)) {
+      return *std::move(why);
+    }
+    const Rows removed = transaction.run(remove_setup, {id, account_id});
+    if (removed.empty()) {
+      const Rows found = transaction.run(select_setup, {id});
+      if (found.empty() || setup_at(found, 0).account_id != account_id) {
+        return base::Error{ErrorCode::auto_reload_setup_not_found,
+                           "The billing account has no payment-method setup with this id."};
+      }
+      MethodSetup setup = setup_at(found, 0);
+      if (setup.removal != commerce::Removal::none) return setup;
+      return base::Error{ErrorCode::auto_reload_method_conflict,
+                         "This setup has saved no method of payment that could be removed."};
+    }
+    MethodSetup setup = setup_at(removed, 0);
+    pause_without_method(context_, transaction, setup, context_.now_ms(transaction));
+    write_audit(context_, transaction,
+                {.actor = actor,
+                 .account_id = std::string(account_id),
+                 .action = "payment_method.remove",
+                 .target = setup.id,
+                 .detail = setup.processor});
+    return setup;
   });
 }
 

@@ -28,6 +28,8 @@ class SqlAutoTopUpStore final : public commerce::AutoTopUpStore {
   Answer<std::optional<commerce::MethodSetup>> advance_setup(const commerce::MethodSetup& next,
                                                              std::int64_t due_ms) override;
   Answer<std::string> keep_setup_reply(std::string_view id, std::string_view reply) override;
+  Answer<commerce::MethodSetup> remove_method(std::string_view account_id, std::string_view id,
+                                              const identity::Actor& actor) override;
   Answer<std::vector<commerce::MethodSetup>> take_due_setups(std::int64_t lease_ms,
                                                              std::uint32_t limit) override;
 

@@ -185,6 +185,40 @@ class SetupTest : public LookUpTest {
   }
 };
 
+TEST_F(SetupTest, ARemovedCardIsDetached) {
+  answer(json(R"({"id":"pm_1","object":"payment_method","customer":null})"));
+  EXPECT_TRUE(stripe().forget_method("pm_1", call_).ok());
+  EXPECT_EQ(path_sent(), "/v1/payment_methods/pm_1/detach");
+  EXPECT_EQ(sent().method, Method::post);
+}
+
+TEST_F(SetupTest, ACardThatIsNotThereAnyMoreIsForgotten) {
+  const Answer missing = refusal(404, R"("code":"resource_missing")");
+  const Answer refused = refusal(400, R"("type":"invalid_request_error")");
+  answer(missing);
+  EXPECT_TRUE(stripe().forget_method("pm_1", call_).ok());
+  answer(refused);
+  answer(json(R"({"id":"pm_1","object":"payment_method","customer":null})"));
+  EXPECT_TRUE(stripe().forget_method("pm_1", call_).ok());
+  answer(refused);
+  answer(missing);
+  EXPECT_TRUE(stripe().forget_method("pm_1", call_).ok());
+  EXPECT_EQ(path_sent(4), "/v1/payment_methods/pm_1");
+  // It is there: the refusal has another cause, and the gateway asks again.
+  answer(refused);
+  answer(json(R"({"id":"pm_1","object":"payment_method","customer":"cus_1"})"));
+  const Done kept = stripe().forget_method("pm_1", call_);
+  ASSERT_FALSE(kept.ok());
+  EXPECT_THAT(kept.error().message, testing::HasSubstr("status 400"));
+}
+
+TEST_F(SetupTest, WhatIsNoCardIsNotAskedFor) {
+  for (const char* method : {"", "../x", "pm_1/attach", "pm_1?x"}) {
+    EXPECT_EQ(stripe().forget_method(method, call_).error().kind, FailureKind::contract) << method;
+  }
+  EXPECT_THAT(host_.seen, IsEmpty());
+}
+
 TEST_F(SetupTest, ASavedCardIsTold) {
   const SetupState state = look_up_setup(setup("complete", succeeded()));
   ASSERT_TRUE(state.method);

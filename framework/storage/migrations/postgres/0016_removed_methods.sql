@@ -1,0 +1,1 @@
+-- PostgreSQL has nothing of its own here; common/0016_removed_methods.sql is run before it.

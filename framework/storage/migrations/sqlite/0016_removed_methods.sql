@@ -1,0 +1,1 @@
+-- SQLite has nothing of its own here; common/0016_removed_methods.sql is run before it.
