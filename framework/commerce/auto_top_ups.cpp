@@ -30,6 +30,8 @@ Error nothing_charges() {
           "No payment service of this name charges saved methods here."};
 }
 
+Failure not_loaded() { return {FailureKind::unavailable, "it is not loaded", {}, false}; }
+
 // The request digest of a policy under its Idempotency-Key.
 std::string digest_of(const Policy& policy, std::int64_t expected_revision) {
   const auto number = [](std::int64_t value) { return std::to_string(value) + " "; };
@@ -200,7 +202,7 @@ Result<MethodSetup, Error> AutoTopUps::give_up(const MethodSetup& setup, const F
 Result<MethodSetup, Error> AutoTopUps::begin(const MethodSetup& setup) {
   const ProcessorInService* const processor = desk_.parts().processors.find(setup.processor);
   if (processor == nullptr) {
-    return give_up(setup, {FailureKind::unavailable, "it is not loaded", {}, false}, "begin_setup");
+    return give_up(setup, not_loaded(), "begin_setup");
   }
   const std::int64_t now_ms = desk_.parts().clock.now_ms();
   if (now_ms - setup.created_at_ms > setup_given_up_ms) {
@@ -233,8 +235,7 @@ Result<MethodSetup, Error> AutoTopUps::begin(const MethodSetup& setup) {
 Result<MethodSetup, Error> AutoTopUps::forget(const MethodSetup& setup) {
   const ProcessorInService* const processor = desk_.parts().processors.find(setup.processor);
   if (processor == nullptr) {
-    return give_up(setup, {FailureKind::unavailable, "it is not loaded", {}, false},
-                   "forget_method");
+    return give_up(setup, not_loaded(), "forget_method");
   }
   ProcessorCall call("", setup_timeout_ms);
   const Done done = processor->bound->forget_method(setup.method.reference, call);
@@ -247,7 +248,7 @@ Result<MethodSetup, Error> AutoTopUps::work_on(const MethodSetup& setup) {
   if (setup.removal == Removal::wanted) return forget(setup);
   const ProcessorInService* const processor = desk_.parts().processors.find(setup.processor);
   if (processor == nullptr) {
-    return give_up(setup, {FailureKind::unavailable, "it is not loaded", {}, false}, "look_up");
+    return give_up(setup, not_loaded(), "look_up");
   }
   ProcessorCall call("", setup_timeout_ms);
   const auto seen = processor->bound->look_up_setup(setup.reference, call);

@@ -1,6 +1,5 @@
 #include "ledger/replay.h"
 
-#include "base/ids.h"
 #include "crypto/digest.h"
 
 namespace turnpike::ledger {

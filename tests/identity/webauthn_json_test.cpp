@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "base/ids.h"
 #include "base/limits.h"
 #include "identity/webauthn.h"
 #include "support/soft_authenticator.h"

@@ -12,7 +12,6 @@
 #include <tuple>
 #include <vector>
 
-#include "base/ids.h"
 #include "crypto/signature.h"
 #include "status/book.h"
 #include "status/evidence.h"

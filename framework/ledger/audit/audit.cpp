@@ -4,7 +4,6 @@
 #include <array>
 #include <optional>
 
-#include "base/ids.h"
 #include "ledger/caps.h"
 
 namespace turnpike::ledger {

@@ -133,7 +133,8 @@ constexpr Query move_head{"UPDATE usage_head SET position = $1"};
   "SELECT r.first_position, r.last_position, " places                              \
   " AS places FROM usage_run r WHERE r.account_id = $1 AND r.first_position <= $2" \
   " ORDER BY r.first_position DESC LIMIT $3"
-// The runs with positions above $2 and up to $3: from the last one that begins no later than there.
+// The runs that hold a position above $2 and begin at or below $3. The subquery finds the first of
+// them by the primary key, since no index has last_position.
 #define RUNS_OF_PART(places)                                                               \
   "SELECT r.first_position, r.last_position, " places                                      \
   " AS places FROM usage_run r WHERE r.account_id = $1"                                    \
