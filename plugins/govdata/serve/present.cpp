@@ -17,10 +17,21 @@ constexpr std::size_t list_bytes_max = reply_bytes_max - (128 << 10);
 Json reference(std::string_view kind, const std::string& dao_id, const std::string& source,
                const std::string& external_id, bool unique_id) {
   const std::string id = unique_id ? external_id : dao_id + "~" + source + "~" + external_id;
-  return {{"kind", kind}, {"externalId", id}, {"daoId", dao_id}, {"source", source}};
+  return object_of({{"kind", kind}, {"externalId", id}, {"daoId", dao_id}, {"source", source}});
 }
 
 }  // namespace
+
+Json object_of(std::initializer_list<Member> members) {
+  Json object = Json::object();
+  // The vector below the map: its own emplace() searches for the key, and growing copies all keys.
+  Json::object_t::Container& list = object.get_ref<Json::object_t&>();
+  list.reserve(members.size());
+  for (const Member& member : members) {
+    list.emplace_back(std::string(member.key), std::move(member.value));
+  }
+  return object;
+}
 
 std::string shown_title(const std::string& title) {
   return std::string(cut_utf8(title, title_bytes_max));
@@ -74,21 +85,20 @@ Json Presenter::summary(const ProposalRow& row, const std::vector<Choice>& choic
   Json leader = nullptr;
   if (const auto at = leading_choice(choices)) {
     const Choice& choice = choices[*at];
-    leader = {{"id", choice.id},
-              {"label", shown_title(choice.label)},
-              {"power", nullable(choice.score)},
-              {"share", share_json(choice.score, choices)}};
+    leader = object_of({{"id", choice.id},
+                        {"label", shown_title(choice.label)},
+                        {"power", nullable(choice.score)},
+                        {"share", share_json(choice.score, choices)}});
   }
-  return {
+  return object_of({
       {"daoId", row.dao_id},
       {"daoName", row.dao_name},
-      {"source",
-       {{"provider", row.provider},
-        {"externalId", record.external_id},
-        {"url", nullable(record.url)},
-        {"discussionUrl", nullable(record.discussion_url)},
-        {"chainId", nullable(row.chain_id)},
-        {"contract", nullable(row.contract)}}},
+      {"source", object_of({{"provider", row.provider},
+                            {"externalId", record.external_id},
+                            {"url", nullable(record.url)},
+                            {"discussionUrl", nullable(record.discussion_url)},
+                            {"chainId", nullable(row.chain_id)},
+                            {"contract", nullable(row.contract)}})},
       {"title", shown_title(record.title)},
       {"proposerId", nullable(record.proposer)},
       {"proposalType", nullable(record.proposal_type)},
@@ -102,35 +112,33 @@ Json Presenter::summary(const ProposalRow& row, const std::vector<Choice>& choic
       {"votingEndsAt", iso_or_null(record.times.ends)},
       {"updatedAt", iso_time(row.updated(now_ms))},
       {"timeConfidence", name_of(record.time_confidence)},
-      {"votes",
-       {{"count", nullable(record.votes_count)},
-        {"totalPower", nullable(record.scores_total)},
-        {"quorum", nullable(record.quorum)},
-        {"quorumReached", nullable(quorum_reached(row, choices))},
-        {"leadingChoice", leader}}},
+      {"votes", object_of({{"count", nullable(record.votes_count)},
+                           {"totalPower", nullable(record.scores_total)},
+                           {"quorum", nullable(record.quorum)},
+                           {"quorumReached", nullable(quorum_reached(row, choices))},
+                           {"leadingChoice", std::move(leader)}})},
       {"dataAsOf", iso_or_null(row.as_of)},
-  };
+  });
 }
 
 Json Presenter::summary(const TopicRow& row) const {
   const TopicRecord& record = row.record;
   Json category = nullptr;
   if (record.category_id) {
-    category = {{"id", *record.category_id}, {"name", nullable(record.category_name)}};
+    category = object_of({{"id", *record.category_id}, {"name", nullable(record.category_name)}});
   }
   // The opening post does not count as a comment.
   MaybeInteger comments = record.posts_count;
   if (comments && *comments > 0) --*comments;
-  return {
+  return object_of({
       {"daoId", row.dao_id},
       {"daoName", row.dao_name},
-      {"source",
-       {{"provider", "discourse"},
-        {"externalId", record.external_id},
-        {"url", nullable(record.url)}}},
+      {"source", object_of({{"provider", "discourse"},
+                            {"externalId", record.external_id},
+                            {"url", nullable(record.url)}})},
       {"title", shown_title(record.title.value_or(""))},
       {"author", nullable(record.author)},
-      {"category", category},
+      {"category", std::move(category)},
       {"tags", record.tags.value_or(std::vector<std::string>{})},
       {"commentCount", nullable(comments)},
       {"likeCount", nullable(record.like_count)},
@@ -141,7 +149,7 @@ Json Presenter::summary(const TopicRow& row) const {
       {"lastPostedAt", iso_or_null(record.last_posted_at)},
       {"updatedAt", iso_time(row.updated_at)},
       {"dataAsOf", iso_or_null(row.as_of)},
-  };
+  });
 }
 
 std::string Presenter::evidence_of(const ProposalRow& row) const {

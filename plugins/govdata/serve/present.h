@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstddef>
+#include <initializer_list>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "govdata/serve/query.h"
 #include "govdata/serve/read.h"
@@ -12,6 +14,15 @@
 namespace turnpike::govdata {
 
 inline constexpr std::size_t reply_bytes_max = 2 << 20;
+
+// One member of object_of().
+struct Member {
+  std::string_view key;
+  mutable Json value;  // moved into the object
+};
+// The object with these members, in this order; keys must differ. Json's own list form makes a list
+// of two of each member, and compares each key with those before it: half the time of a feed.
+Json object_of(std::initializer_list<Member> members);
 
 template <class T>
 Json nullable(const std::optional<T>& value) {

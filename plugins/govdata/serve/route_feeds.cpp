@@ -71,7 +71,7 @@ Json signal_item(RouteContext& context, const FeedEvent& event) {
                                                             : "info";
   Json reasons = Json::parse(event.reasons);
   for (const auto& [code, value] : points.extra) {
-    reasons.push_back({{"code", code}, {"points", value}});
+    reasons.push_back(object_of({{"code", code}, {"points", value}}));
   }
   Json surfaces = Json::array();
   for (std::size_t at = 0; at < surface_count; ++at) {
@@ -80,29 +80,31 @@ Json signal_item(RouteContext& context, const FeedEvent& event) {
   }
   Json item = summary_of(context, event);
   const std::string title = item["title"];
-  const Json ref = event.ref();
-  return {{"signalId", signal_id(row.id)},
-          {"signalType", signal_type(row.type)},
-          {"eventId", row.id},
-          {"priority", {{"score", points.score}, {"band", band}}},
-          {"actionability", actionability(row.type)},
-          {"severity", severity},
-          {"daoId", event.dao_id()},
-          {"daoName", event.dao_name()},
-          {"title", title},
-          {"summary", event_summary(event, title)},
-          {"sourceUrl", nullable(event.url())},
-          {"itemRef", ref},
-          {"evidenceRef", ref},
-          {"eventTimeMs", row.event_time},
-          {"eventTime", iso_time(row.event_time)},
-          {"eventTimeConfidence", event.confidence},
-          {"discoveredTimeMs", row.discovered_time},
-          {"deadlineAtMs", nullable(row.deadline_at)},
-          {"deadlineAt", iso_or_null(row.deadline_at)},
-          {"surfaces", surfaces},
-          {"reasons", reasons},
-          {"item", std::move(item)}};
+  Json ref = event.ref();
+  return object_of({
+      {"signalId", signal_id(row.id)},
+      {"signalType", signal_type(row.type)},
+      {"eventId", row.id},
+      {"priority", object_of({{"score", points.score}, {"band", band}})},
+      {"actionability", actionability(row.type)},
+      {"severity", severity},
+      {"daoId", event.dao_id()},
+      {"daoName", event.dao_name()},
+      {"title", title},
+      {"summary", event_summary(event, title)},
+      {"sourceUrl", nullable(event.url())},
+      {"itemRef", ref},
+      {"evidenceRef", std::move(ref)},
+      {"eventTimeMs", row.event_time},
+      {"eventTime", iso_time(row.event_time)},
+      {"eventTimeConfidence", event.confidence},
+      {"discoveredTimeMs", row.discovered_time},
+      {"deadlineAtMs", nullable(row.deadline_at)},
+      {"deadlineAt", iso_or_null(row.deadline_at)},
+      {"surfaces", std::move(surfaces)},
+      {"reasons", std::move(reasons)},
+      {"item", std::move(item)},
+  });
 }
 
 // The details of an event. The outcome of an ended vote is evaluated now, since it may have been
@@ -112,8 +114,8 @@ Json details_of(RouteContext& context, const FeedEvent& event) {
   if (event.row.type != EventType::proposal_voting_ended) return stored;
   const auto state = evaluate(event.proposal->record.times, event.proposal->record.standing,
                               context.now_ms);
-  Json details = {{"outcome", name_of(state.outcome)},
-                  {"executionStatus", name_of(state.execution)}};
+  Json details = object_of(
+      {{"outcome", name_of(state.outcome)}, {"executionStatus", name_of(state.execution)}});
   details.update(stored);
   return details;
 }
@@ -145,13 +147,15 @@ Json intelligence_of(RouteContext& context, const FeedEvent& event, const std::s
   Json warnings = Json::array();
   if (event.proposal && event.proposal->record.flagged) warnings.push_back("flagged");
   if (event.confidence != "exact") warnings.push_back("time_" + event.confidence);
-  return {{"status", "derived"},
-          {"summary", event_summary(event, title)},
-          {"reasons", Json::parse(event.reasons)},
-          {"related", related_refs(context, event)},
-          {"proposalType", event.proposal ? nullable(event.proposal->record.proposal_type)
-                                          : Json(nullptr)},
-          {"warnings", warnings}};
+  return object_of({
+      {"status", "derived"},
+      {"summary", event_summary(event, title)},
+      {"reasons", Json::parse(event.reasons)},
+      {"related", related_refs(context, event)},
+      {"proposalType",
+       event.proposal ? nullable(event.proposal->record.proposal_type) : Json(nullptr)},
+      {"warnings", std::move(warnings)},
+  });
 }
 
 Json event_item(RouteContext& context, const FeedEvent& event) {
@@ -159,23 +163,25 @@ Json event_item(RouteContext& context, const FeedEvent& event) {
   const std::string title =
       shown_title(event.proposal ? event.proposal->record.title
                                  : event.topic->record.title.value_or(std::string()));
-  const Json ref = event.ref();
-  Json item = {{"eventId", row.id},
-               {"eventType", name_of(row.type)},
-               {"eventTimeMs", row.event_time},
-               {"eventTime", iso_time(row.event_time)},
-               {"eventTimeConfidence", event.confidence},
-               {"discoveredTimeMs", row.discovered_time},
-               {"daoId", event.dao_id()},
-               {"daoName", event.dao_name()},
-               {"itemType", row.is_topic ? "forum_topic" : "proposal"},
-               {"title", title},
-               {"url", nullable(event.url())},
-               {"importanceScore", row.importance},
-               {"itemRef", ref},
-               {"evidenceRef", ref},
-               {"deadlineAtMs", nullable(row.deadline_at)},
-               {"details", details_of(context, event)}};
+  Json ref = event.ref();
+  Json item = object_of({
+      {"eventId", row.id},
+      {"eventType", name_of(row.type)},
+      {"eventTimeMs", row.event_time},
+      {"eventTime", iso_time(row.event_time)},
+      {"eventTimeConfidence", event.confidence},
+      {"discoveredTimeMs", row.discovered_time},
+      {"daoId", event.dao_id()},
+      {"daoName", event.dao_name()},
+      {"itemType", row.is_topic ? "forum_topic" : "proposal"},
+      {"title", title},
+      {"url", nullable(event.url())},
+      {"importanceScore", row.importance},
+      {"itemRef", ref},
+      {"evidenceRef", std::move(ref)},
+      {"deadlineAtMs", nullable(row.deadline_at)},
+      {"details", details_of(context, event)},
+  });
   if (context.request.include_intelligence) {
     item["intelligence"] = intelligence_of(context, event, title);
   }
