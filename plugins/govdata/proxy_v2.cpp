@@ -372,8 +372,10 @@ class V2Call {
     if (as_of && (!as_of_ || *as_of_ < *as_of)) as_of_ = as_of;
   }
 
-  // Writes the DAO and the source of an item; returns the source's id.
+  // Writes the DAO and the source of an item; returns the source's id. The source is complete up to
+  // the latest time that one of its items tells.
   std::int64_t put_source_of(Writer& writer, const JsonValue& item, const char* kind) {
+    writer.set_as_of(time_of(item, "dataAsOf").value_or(as_of_.value_or(now_ms_)));
     SourceKey key;
     key.dao_id = required(text_of(item, "daoId"));
     key.provider = provider_name(required(text_of(part_of(item, "source"), "provider")));

@@ -28,6 +28,9 @@ class Writer {
  public:
   Writer(Database& database, const WriteTimes& times);
 
+  // What is put from here on is complete up to this time instead.
+  void set_as_of(std::int64_t as_of_ms) { times_.as_of_ms = as_of_ms; }
+
   Written put_dao(const DaoRecord& dao);
   // Creates or updates the source and returns its id. Its DAO must have been put before.
   std::int64_t put_source(const SourceKey& source);

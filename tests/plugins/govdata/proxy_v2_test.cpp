@@ -26,7 +26,7 @@ constexpr const char* v2_topic = R"({"topicId":"t1_a","daoId":"tide-eth",
   "title":"About the harbour","excerpt":"Words","author":"alice",
   "category":{"id":"4","name":"General"},"tags":["boats"],"commentCount":7,"likeCount":3,
   "viewCount":99,"createdAt":"2026-02-01T08:00:00.000Z",
-  "lastPostedAt":"2026-03-01T10:00:00.000Z","dataAsOf":"2026-03-01T11:00:00.000Z"})";
+  "lastPostedAt":"2026-03-01T10:00:00.000Z","dataAsOf":"2026-03-01T10:30:00.000Z"})";
 constexpr const char* v2_dao = R"({"daoId":"DAO","name":"Tide","sources":["discourse","snapshot"],
   "availableData":["proposals","votes"],"proposalCounts":{"total":197,"active":1},
   "participation":{"voterCount":30,"voteCount":313},"latestActivity":{
@@ -248,6 +248,8 @@ TEST_F(ProxyV2Test, ActivityKeepsToItsWindow) {
   EXPECT_EQ(answer["items"][0]["kind"], "forum_topic");
   EXPECT_EQ(answer["items"][0]["topic"]["commentCount"], 7);
   EXPECT_EQ(answer["items"][1]["changeType"], "voting_started");
+  EXPECT_EQ(answer["items"][0]["topic"]["dataAsOf"], "2026-03-01T10:30:00.000Z");
+  EXPECT_EQ(answer["items"][1]["proposal"]["dataAsOf"], "2026-03-01T11:00:00.000Z");
   EXPECT_EQ(asked, (std::vector<std::string>{"/v2/proposals?sort=createdDesc&limit=100",
                                              "/v2/forum-topics?sort=lastPostedAtDesc&limit=100"}));
   EXPECT_EQ(data(3, "hours=1&types=proposal")["count"], 0);
