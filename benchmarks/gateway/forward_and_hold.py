@@ -17,7 +17,8 @@
 Load is bounded: SECONDS_EACH (2) seconds per cell and ROUNDS (3) rounds, five and a half minutes in
 all. Before each cell of paid calls there is a run that is not counted, because leases grow with the
 rate of their account and end when it rests. Needs nginx with Lua, wrk, h2load and, for system
-calls, perf.
+calls, perf. SIDES, names with semicolons between them, drives some sides alone (and holds nothing):
+with more rounds of those, smaller differences can be told from the machine's noise.
 """
 
 import asyncio
@@ -48,6 +49,7 @@ WARMING_SECONDS = 1
 HELD = int(os.environ.get("HELD", "10000"))
 ACCOUNTS = int(os.environ.get("ACCOUNTS", "1000"))
 SEGMENTS = 64  # of 16 MB each
+SIDES = set(filter(None, os.environ.get("SIDES", "").split(";")))
 CONNECTIONS = [int(each) for each in os.environ.get("CONNECTIONS", "64 512").split()]
 BODY = '{"data":"' + "x" * 1010 + '"}'
 UNPAID = ("X-Test-Unpaid", "1")
@@ -243,7 +245,8 @@ class Sides:
                  is_costly=True)
 
     def driven_by(self, tool):
-        return {side.name: side for side in self.listed if tool == "wrk" or not side.is_costly}
+        return {side.name: side for side in self.listed
+                if (tool == "wrk" or not side.is_costly) and (not SIDES or side.name in SIDES)}
 
     def close(self):
         for server in reversed(self.servers):
@@ -267,16 +270,18 @@ def compare_sides(sides, tool, connections):
           f"{'side':17} {'requests/s':>10} {'to nginx':>9} {'to n.+lua':>9} {'to unpaid':>9} "
           f"{'to :free':>9}  us of CPU a request, by thread")
     for name, side in sides.items():
-        ratios = " ".join(f"{side.ratio_to(sides[to]):8.2f}x" for to in COLUMNS)
+        ratios = " ".join(f"{side.ratio_to(sides[to]):8.2f}x" if to in sides else f"{'-':>9}"
+                          for to in COLUMNS)
         print(f"{name:17} {side.rate():10.0f} {ratios} {side.profile()}"
               f"{f'  NOT 2xx: {side.others}' if side.others else ''}", flush=True)
-    return {(tool, connections, one, to): sides[one].ratio_to(sides[to]) for one, to, _ in ASKED}
+    return {(tool, connections, one, to): sides[one].ratio_to(sides[to])
+            for one, to, _ in ASKED if one in sides and to in sides}
 
 
 def print_asked(ratios):
     print("\nasked for")
     for one, to, least in ASKED:
-        for tool, connections in dict.fromkeys(key[:2] for key in ratios):
+        for tool, connections in dict.fromkeys(key[:2] for key in ratios if key[2:] == (one, to)):
             ratio = ratios[tool, connections, one, to]
             wanted = least[0 if connections < 256 else 1]
             print(f"{one + ' to ' + to:28} {tool:6} {connections:4} connections {ratio:6.2f}x of "
@@ -306,7 +311,8 @@ def forward():
         for tool in ("h2load", "wrk"):
             for connections in CONNECTIONS:
                 ratios |= compare_sides(sides.driven_by(tool), tool, connections)
-        print_system_calls(sides.listed, CONNECTIONS[0])
+        if not SIDES:
+            print_system_calls(sides.listed, CONNECTIONS[0])
         print_asked(ratios)
     finally:
         sides.close()
@@ -415,7 +421,8 @@ def main():
     # A call in flight takes two descriptors, in the gateway and in this process.
     held = min(HELD, (raise_descriptor_limit() - 600) // 2)
     forward()
-    asyncio.run(hold(held))
+    if not SIDES:
+        asyncio.run(hold(held))
 
 
 if __name__ == "__main__":
