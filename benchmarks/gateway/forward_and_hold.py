@@ -305,6 +305,8 @@ def print_system_calls(sides, connections):
 def forward():
     sides = Sides()
     try:
+        if unknown := SIDES - {side.name for side in sides.listed}:
+            sys.exit(f"SIDES names {unknown}; there are {[side.name for side in sides.listed]}")
         print(f"fdatasync p50 {fdatasync_p50_us(sides.directory):.0f} us, "
               f"{ROUNDS} rounds of {FORWARD_SECONDS} s")
         ratios = {}

@@ -21,7 +21,7 @@ struct Member {
   mutable Json value;  // moved into the object
 };
 // The object with these members, in this order; keys must differ. Json's own list form makes a list
-// of two of each member, and compares each key with those before it: half the time of a feed.
+// of two of each member, and compares each key with those before it: feeds took 1.4 times as long.
 Json object_of(std::initializer_list<Member> members);
 
 template <class T>
