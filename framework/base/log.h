@@ -38,7 +38,8 @@ struct LogField {
 class Log {
  public:
   virtual ~Log() = default;
-  // `event` is a stable snake_case name such as "registry_reloaded".
+  // `event` is a stable snake_case name such as "registry_reloaded". A field with an empty text is
+  // left out of the line.
   virtual void write(Severity severity, std::string_view event,
                      std::initializer_list<LogField> fields) noexcept = 0;
   void write(Severity severity, std::string_view event) noexcept { write(severity, event, {}); }

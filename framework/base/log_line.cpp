@@ -136,10 +136,12 @@ char* render_log_line(char* to, std::string_view time, Severity severity, std::s
   to = put(to, R"(","event":)");
   to = put_quoted(to, event);
   for (const LogField& field : fields) {
+    const auto* const text = std::get_if<std::string_view>(&field.value);
+    if (text != nullptr && text->empty()) continue;
     *to++ = ',';
     to = put_quoted(to, field.key);
     *to++ = ':';
-    if (const auto* text = std::get_if<std::string_view>(&field.value)) {
+    if (text != nullptr) {
       to = put_quoted(to, *text);
     } else if (const auto* number = std::get_if<std::int64_t>(&field.value)) {
       to = std::to_chars(to, to + number_bytes_max, *number).ptr;

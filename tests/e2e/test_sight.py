@@ -156,12 +156,12 @@ class Sight(unittest.TestCase):
         for call in calls:
             self.assertEqual((call["account_id"], call["key_id"]), (self.account, key_id))
         # Lines of different loops are not ordered by time.
-        of_route = [call for call in calls if call["route"]]
+        of_route = [call for call in calls if "route" in call]
         self.assertEqual(len(of_route), 2)
         for call in of_route:
             self.assertEqual((call["provider"], call["operation"]),
                              ("test", "GET /v1/gateway/test/status/{status}"))
-            self.assertEqual((call["credits_charged"], call["reason"]), (1, ""))
+            self.assertEqual((call["credits_charged"], call.get("reason")), (1, None))
 
     def test_a_start_and_a_stop_say_what_they_do(self):
         gateway = self.start_with_upstream(settings=["limits.unready_before_stop_ms=600000"])
