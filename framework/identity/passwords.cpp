@@ -170,13 +170,14 @@ Result<ComparedPassword, Error> Passwords::compare(const PasswordTry& tried,
       match == crypto::PasswordMatch::right && !is_too_long && !compared.hash.empty();
   if (compared.is_right && crypto::needs_rehash(compared.hash, settings_.cost)) {
     // Without memory for it now, the rehash happens at a later sign-in.
-    compared.rehashed = crypto::hash_password(password, settings_.cost).value_or("");
+    compared.rehashed =
+        crypto::hash_password(password, settings_.cost, parts_.random).value_or("");
   }
   return compared;
 }
 
 Result<std::string, Error> Passwords::hash(const std::string& password) const {
-  auto hashed = crypto::hash_password(password, settings_.cost);
+  auto hashed = crypto::hash_password(password, settings_.cost, parts_.random);
   if (!hashed) return no_memory_to_hash();
   return *std::move(hashed);
 }
