@@ -12,14 +12,10 @@
 #include "hosts/api/api_routes.h"
 #include "hosts/status_table.h"
 #include "registry/compile.h"
+#include "support/readiness.h"
 
 namespace turnpike {
 namespace {
-
-class AllReady final : public catalog::ReadinessSource {
- public:
-  State state(std::uint32_t) const noexcept override { return {}; }
-};
 
 std::shared_ptr<const registry::Program> program_of(int routes) {
   std::string yaml =
@@ -43,7 +39,7 @@ std::unique_ptr<catalog::View> view_of(const std::shared_ptr<const registry::Pro
   generation.id = "gen_bench";
   generation.payload_hash = program->payload_hash();
   return std::make_unique<catalog::View>(
-      registry::Installed{program, generation}, std::make_shared<AllReady>(),
+      registry::Installed{program, generation}, std::make_shared<support::EverythingReady>(),
       catalog::ViewOptions{.base_url = "https://api.example.test",
                            .cursor_key = std::string(32, 'k'),
                            .features = {},

@@ -16,26 +16,15 @@
 #include <string>
 #include <vector>
 
-#include <turnpike/call.h>
-
 #include "base/sources.h"
 #include "records/durable_stores.h"
 #include "runtime/runtime.h"
+#include "support/patient_call.h"
 #include "support/stores.h"
 #include "text/encoding.h"
 
 namespace turnpike::records {
 namespace {
-
-class PatientCall final : public Call {
- public:
-  [[nodiscard]] std::string_view request_id() const noexcept override { return "bench"; }
-  [[nodiscard]] std::int64_t deadline_ns() const noexcept override {
-    return runtime::Deadline::after_ms(30'000).ns;
-  }
-  [[nodiscard]] bool cancelled() const noexcept override { return false; }
-  bool sleep_ms(std::uint32_t) noexcept override { return false; }
-};
 
 // Makes 300 small appends durable, one at a time, and adds the time of each to `took_us`.
 void append_durably(std::vector<double>& took_us) {
@@ -71,7 +60,7 @@ class Bench {
     random.fill(digest);
     const std::string key = "payment/" + text::hex(digest);
     const std::string index = "open/" + text::hex(digest);
-    PatientCall call;
+    support::PatientCall call(30'000);
     const StoreCheck absent[] = {{key, 0}};
     const StoreWrite claim[] = {{key, claim_}, {index, ""}};
     const StoreApplied claimed = store_->apply(absent, claim, call);

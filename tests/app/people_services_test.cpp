@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "support/no_http.h"
 #include "support/stores.h"
 
 namespace turnpike::app {
@@ -14,24 +15,17 @@ namespace {
 
 using base::ErrorCode;
 
-class NobodyThere final : public Http {
- public:
-  Done call(const HttpRequest&, const HttpOptions&, HttpSink&, Call&) noexcept override {
-    return Failure{FailureKind::transport, "nobody is there", {}};
-  }
-};
-
 // Slow hashing must delay only sign-ins, so it has two threads of its own.
 TEST(PeopleServices, HashesHaveThreadsAndAQueueOfTheirOwn) {
   const support::TestStore store(storage::Engine::sqlite);
   const auto node = store.open();
   runtime::BlockingPool pool(6, 300);
-  NobodyThere nobody;
+  support::NoHttp http;
   const auto people = PeopleServices::open(*node, Config(), "http://localhost:8404",
                                            {.pool = pool,
                                             .clock = store.clock,
                                             .random = store.random,
-                                            .http = nobody,
+                                            .http = http,
                                             .key_revoked = [](std::string_view) {}});
   ASSERT_TRUE(people.ok()) << people.error();
   const hosts::account::PooledPeople& asked = (*people)->of_hosts();

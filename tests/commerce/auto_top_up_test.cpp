@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "commerce/due.h"
+#include "support/sdk_fakes.h"
 
 namespace turnpike::commerce {
 namespace {
@@ -201,12 +202,7 @@ TEST(MethodSetup, SaysWhyItIsOfNoUse) {
 }
 
 TEST(MethodSetup, IsLookedAtUntilADayAfterItExpired) {
-  class Zero final : public Random {
-   public:
-    void fill(std::span<std::uint8_t> bytes) noexcept override {
-      std::fill(bytes.begin(), bytes.end(), 0);
-    }
-  } random;
+  support::ConstantRandom random;
   MethodSetup setup;
   setup.standing = SetupStanding::requires_action;
   setup.expires_at_ms = now;

@@ -176,7 +176,7 @@ TEST_P(IdentityStore, AccountsAreSuspendedResumedAndClosedForGood) {
 TEST_P(IdentityStore, RevocationHoldsAtOnceHereAndWithinASecondElsewhere) {
   const std::string account = account_with(0);
   const auto other = store_->open(storage::Role::tool, "other");
-  const base::SystemClock clock;
+  const base::SystemClock clock{};
   const auto log = base::make_silent_log();
   runtime::BlockingPool pool(2, 64);
   CachedAuthenticator here(node_->keys(), {}, {clock, *log, pool});

@@ -5,20 +5,11 @@
 #include <string>
 
 #include "base/sources.h"
+#include "support/sdk_fakes.h"
 #include "text/encoding.h"
 
 namespace turnpike::crypto {
 namespace {
-
-class Counting final : public Random {
- public:
-  void fill(std::span<std::uint8_t> bytes) noexcept override {
-    for (std::uint8_t& byte : bytes) byte = next_++;
-  }
-
- private:
-  std::uint8_t next_ = 0;
-};
 
 TEST(SealedTextTest, OnlyTheSecretAndItsContextOpenIt) {
   base::SystemRandom random;
@@ -32,7 +23,7 @@ TEST(SealedTextTest, OnlyTheSecretAndItsContextOpenIt) {
 
 // Computed by another implementation (hkdfSync and aes-256-gcm of Node's crypto).
 TEST(SealedTextTest, IsWhatItsStandardsSay) {
-  Counting random;
+  support::CountingRandom random(0);
   EXPECT_EQ(seal("a token", "secret", "use", random),
             "AAECAwQFBgcICQoLgm1zGEgskC9cG5WzJQw4utBOAk7JjN4");
 }

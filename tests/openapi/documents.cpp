@@ -16,17 +16,13 @@
 #include "status/board_parts.h"
 #include "status/documents.h"
 #include "support/paths.h"
+#include "support/readiness.h"
 #include "support/status_story.h"
 #include "support/x402_lane.h"
 
 namespace {
 
 using namespace turnpike;
-
-class EverythingReady final : public catalog::ReadinessSource {
- public:
-  State state(std::uint32_t) const noexcept override { return {}; }
-};
 
 void write_file(const std::string& path, const std::string& text) {
   std::ofstream stream(path, std::ios::binary);
@@ -43,7 +39,7 @@ void write_documents(const std::shared_ptr<const registry::Program>& program,
   generation.sequence = 1;
   generation.manifest_sequence = 1;
   generation.payload_hash = program->payload_hash();
-  const catalog::View view({program, generation}, std::make_shared<EverythingReady>(),
+  const catalog::View view({program, generation}, std::make_shared<support::EverythingReady>(),
                            {.base_url = "https://api.turnpike.test",
                             .cursor_key = std::string(32, 'k'),
                             .features = features,

@@ -274,7 +274,7 @@ class ForwardingTest : public ::testing::TestWithParam<Execution> {
   Guard guard_{
       "heard", 1, GetParam(), {surroundings_.pool, surroundings_.log, *surroundings_.metrics}, {}};
   PluginHost host_{"heard", surroundings_.resources()};
-  const Settings settings_;
+  const Settings settings_{};
 };
 
 INSTANTIATE_TEST_SUITE_P(Execution, ForwardingTest,

@@ -13,17 +13,11 @@
 #include "runtime/pool.h"
 #include "support/kept_log.h"
 #include "support/memory_store.h"
+#include "support/no_http.h"
 
 namespace turnpike::plugin {
 
 using support::KeptLog;
-
-class NoHttp final : public Http {
- public:
-  Done call(const HttpRequest&, const HttpOptions&, HttpSink&, Call&) noexcept override {
-    return Failure{FailureKind::transport, "no network in this test", {}, false};
-  }
-};
 
 class Surroundings {
  public:
@@ -42,7 +36,7 @@ class Surroundings {
   std::unique_ptr<base::Metrics> metrics = base::make_metrics();
   base::SystemClock clock;
   base::SystemRandom random;
-  NoHttp http;
+  support::NoHttp http;
   runtime::BlockingPool pool;
   support::MemoryStores stores;
 };

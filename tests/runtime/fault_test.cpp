@@ -97,7 +97,7 @@ TEST_F(FaultDeathTest, ASignalThatSomebodySendsEndsTheProcessToo) {
 // Gathered log lines are written before the process ends.
 TEST_F(FaultDeathTest, WhatTheLogHasGatheredIsWritten) {
   const auto work = [](void (*end)()) {
-    const base::SystemClock clock;
+    const base::SystemClock clock{};
     const auto log = base::make_process_log(clock, {.gather_ms = 3'600'000});
     const AtFatalSignal write(
         [](void* gathered) noexcept { static_cast<base::ProcessLog*>(gathered)->write_gathered(); },

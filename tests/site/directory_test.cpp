@@ -13,6 +13,7 @@
 #include "site/markdown.h"
 #include "site/terms_text.h"
 #include "support/paths.h"
+#include "support/readiness.h"
 #include "support/status_story.h"
 
 namespace turnpike::site {
@@ -22,11 +23,6 @@ using support::StatusStory;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-class AlwaysReady final : public catalog::ReadinessSource {
- public:
-  State state(std::uint32_t) const noexcept override { return {}; }
-};
 
 constexpr std::string_view common =
     "free_policies:\n"
@@ -70,7 +66,7 @@ Installed installed(const std::vector<std::string>& files) {
   options.features.free_lane = true;
   options.cursor_key = std::string(32, 'k');
   made.facts.view = std::make_shared<const catalog::View>(
-      std::move(in_service), std::make_shared<AlwaysReady>(), options);
+      std::move(in_service), std::make_shared<support::EverythingReady>(), options);
   made.facts.urls = {.api = "https://api.example.com", .mcp = {}, .web = "https://example.com"};
   made.facts.now_ms = StatusStory::begins_at_ms;
   return made;
@@ -157,7 +153,7 @@ TEST_F(DirectoryTest, WhatIsBlockedKeepsItsTermsAsOnThePageOfPrices) {
   catalog::ViewOptions options;
   options.cursor_key = std::string(32, 'k');
   one.facts.view = std::make_shared<const catalog::View>(
-      std::move(in_service), std::make_shared<AlwaysReady>(), options);
+      std::move(in_service), std::make_shared<support::EverythingReady>(), options);
   EXPECT_THAT(row(), Not(HasSubstr(limits)));
 }
 

@@ -46,12 +46,13 @@ class SeededRandom final : public Random {
 // 1, 2, 3 and so on. One Thread.
 class CountingRandom final : public Random {
  public:
+  explicit CountingRandom(std::uint8_t first = 1) : next_(first) {}
   void fill(std::span<std::uint8_t> out) noexcept override {
-    for (std::uint8_t& byte : out) byte = ++last_;
+    for (std::uint8_t& byte : out) byte = next_++;
   }
 
  private:
-  std::uint8_t last_ = 0;
+  std::uint8_t next_;
 };
 
 // The worst source: all bytes are equal.

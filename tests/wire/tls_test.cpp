@@ -12,12 +12,12 @@
 #include <optional>
 #include <string>
 
-#include <turnpike/call.h>
-
 #include "runtime/runtime.h"
 #include "runtime/wait.h"
+#include "support/patient_call.h"
 #include "wire/client.h"
 #include "wire/scripted_upstream.h"
+#include "wire/text_sink.h"
 
 namespace turnpike::wire {
 namespace {
@@ -61,27 +61,6 @@ Identity make_identity(const char* name, const char* alternative, const Identity
             EVP_sha256());
   return made;
 }
-
-class PatientCall final : public Call {
- public:
-  std::string_view request_id() const noexcept override { return "test"; }
-  std::int64_t deadline_ns() const noexcept override { return deadline_.ns; }
-  bool cancelled() const noexcept override { return false; }
-  bool sleep_ms(std::uint32_t) noexcept override { return false; }
-
- private:
-  const runtime::Deadline deadline_ = runtime::Deadline::after_ms(patience_ms);
-};
-
-class TextSink final : public HttpSink {
- public:
-  bool head(int, Headers, std::optional<std::uint64_t>) override { return true; }
-  bool body(std::string_view bytes) override {
-    text += bytes;
-    return true;
-  }
-  std::string text;
-};
 
 class TlsTest : public testing::Test {
  protected:
@@ -135,7 +114,7 @@ class TlsTest : public testing::Test {
     std::optional<Done> done;
     runtime::Event ended;
     runtime_.loops()[0]->spawn([&] {
-      PatientCall call;
+      support::PatientCall call(patience_ms);
       done.emplace(client.call({Method::post, url, {}, body}, options, sink, call));
       ended.set();
     });

@@ -16,6 +16,7 @@
 #include "hosts/mcp/service_resources.h"
 #include "hosts/status_table.h"
 #include "registry/compile.h"
+#include "support/readiness.h"
 #include "text/canonical_json.h"
 
 namespace {
@@ -28,11 +29,6 @@ void check(bool holds) {
   if (!holds) std::abort();
 }
 
-class AllReady final : public catalog::ReadinessSource {
- public:
-  State state(std::uint32_t) const noexcept override { return {}; }
-};
-
 std::shared_ptr<const catalog::View> make_view() {
   const std::string yaml =
       "provider: {key: a, name: A}\nupstreams: {a-main: {plugin: http}}\n"
@@ -44,7 +40,7 @@ std::shared_ptr<const catalog::View> make_view() {
   registry::Generation generation;
   generation.id = "gen_1";
   return std::make_shared<const catalog::View>(
-      registry::Installed{*program, generation}, std::make_shared<AllReady>(),
+      registry::Installed{*program, generation}, std::make_shared<support::EverythingReady>(),
       catalog::ViewOptions{.base_url = "http://127.0.0.1:1",
                            .cursor_key = std::string(32, 'k'),
                            .features = {},
@@ -115,7 +111,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
   static ViewBackend backend;
   if (backend.program == nullptr) backend.program = make_view();
-  static const base::SystemClock clock;
+  static const base::SystemClock clock{};
   static const ServiceResources resources(backend, clock);
   static const ServicePrompts prompts;
   const std::string text(rest);

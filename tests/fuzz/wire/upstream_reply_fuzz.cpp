@@ -10,19 +10,10 @@
 #include "check.h"
 #include "wire/reply_head.h"
 #include "wire/reply_parser.h"
+#include "wire/text_sink.h"
 
 namespace turnpike::wire {
 namespace {
-
-class TextSink final : public HttpSink {
- public:
-  bool head(int, Headers, std::optional<std::uint64_t>) override { return true; }
-  bool body(std::string_view bytes) override {
-    text += bytes;
-    return true;
-  }
-  std::string text;
-};
 
 std::string parse(std::string_view bytes, std::size_t packet_bytes) {
   std::vector<HeaderField> fields;

@@ -7,9 +7,9 @@
 #include <gtest/gtest.h>
 
 #include "base/limits.h"
-#include "base/sources.h"
 #include "hosts/mcp/rpc_fixture.h"
 #include "hosts/mcp/service_resources.h"
+#include "support/sdk_fakes.h"
 
 namespace turnpike::hosts::mcp {
 namespace {
@@ -106,7 +106,7 @@ TEST(ServicePromptsTest, ToolsAndResourcesThatAreNamedExist) {
   const std::set<std::string> tools = {"service.capabilities.list", "service.capabilities.get",
                                        "service.route.execute", "service.account.call"};
   ViewBackend backend;
-  const base::SystemClock clock;
+  const support::ManualClock clock;
   const ServiceResources resources(backend, clock);
   std::set<std::string> named_tools;
   int named_resources = 0;

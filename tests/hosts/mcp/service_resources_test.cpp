@@ -7,12 +7,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/sources.h"
 #include "catalog/program_fixture.h"
 #include "hosts/mcp/docs.h"
 #include "hosts/mcp/rpc_fixture.h"
 #include "hosts/status_table.h"
 #include "support/paths.h"
+#include "support/sdk_fakes.h"
 #include "support/x402_lane.h"
 
 namespace turnpike::hosts::mcp {
@@ -54,7 +54,7 @@ class ServiceResourcesTest : public testing::Test {
 
   const std::shared_ptr<catalog::tests::SettableReadiness> readiness_ =
       std::make_shared<catalog::tests::SettableReadiness>();
-  const base::SystemClock clock_;
+  const support::ManualClock clock_;
   ViewBackend backend_;
   const ServiceResources resources_{backend_, clock_};
 };

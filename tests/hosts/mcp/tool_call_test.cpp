@@ -302,7 +302,7 @@ TEST_F(ToolCallTest, ABodyCanBeRequired) {
 )",
                          "POST /v1/gateway/t/orders");
   const auto schema = catalog::tool_input_schema(*program, program->tools()[0]);
-  EXPECT_EQ(schema["required"], json::array({"body"}));
+  EXPECT_EQ(schema["required"], nlohmann::ordered_json::array({"body"}));
   EXPECT_EQ(problems(json::object()), "/body is missing; it is required\n");
   EXPECT_EQ(problems({{"body", nullptr}}), "/body is missing; it is required\n");
   EXPECT_EQ(problems({{"body", ""}}), "/body is empty; give one\n");

@@ -27,7 +27,7 @@ const Failure maybe_sent{FailureKind::transport, "connection reset", {}, true};
 class HttpUpstreamTest : public ::testing::Test {
  protected:
   void bind(Fields fields, bool probe_uses_credential = false) {
-    fields.emplace_back("base_url", scalar("https://api.example.com"));
+    fields.push_back({"base_url", scalar("https://api.example.com")});
     const Settings settings = map(std::move(fields));
     const Settings path = map({{"path", scalar("/items/{id}")}});
     const Settings safe = map({{"path", scalar("/items/{id}")}, {"retry", scalar("safe")}});

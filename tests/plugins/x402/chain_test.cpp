@@ -27,7 +27,7 @@ const Word mined_hash = filled<Word>(0x11);
 
 std::vector<ChainSettings> settings_of(std::vector<Settings::Field> fields,
                                        const char* network = "eip155:84532") {
-  fields.emplace_back("rpc_url", secret("https://node.example/v2/hush?key=hush"));
+  fields.push_back({"rpc_url", secret("https://node.example/v2/hush?key=hush")});
   auto read = read_chains(map({{network, map(std::move(fields))}}));
   EXPECT_TRUE(read.ok()) << read.error().where << ": " << read.error().message;
   return *std::move(read);
