@@ -8,6 +8,8 @@ namespace {
 std::atomic<std::uint64_t> allocations{0};
 }
 
+// TSan's operators cannot be replaced: under it nothing is counted.
+#if !defined(__SANITIZE_THREAD__)
 void* operator new(std::size_t bytes) {
   allocations.fetch_add(1, std::memory_order_relaxed);
   if (void* memory = std::malloc(bytes)) return memory;
@@ -24,6 +26,7 @@ void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 void* operator new[](std::size_t bytes) { return operator new(bytes); }
 void operator delete[](void* memory) noexcept { std::free(memory); }
 void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+#endif
 
 namespace turnpike {
 
