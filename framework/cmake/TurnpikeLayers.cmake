@@ -35,16 +35,17 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(turnpike_options INTERFACE
     $<$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>:-Wno-shadow;-Wshadow=local;-Wno-subobject-linkage>)
 else()
-  # GCC's warnings count.
+  # The warnings that must be heeded are those of GCC.
   target_compile_options(turnpike_options INTERFACE -fno-omit-frame-pointer -w)
 endif()
-# The macros have GCC's names, by which the sources ask for a sanitizer.
+# GCC defines these macros itself, clang 14 does not; the sources ask for a sanitizer by them.
 if(TURNPIKE_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
     -D__SANITIZE_ADDRESS__)
   add_link_options(-fsanitize=address,undefined)
 elseif(TURNPIKE_SANITIZER STREQUAL "address")
-  # The check of function types compares addresses of hidden type infos, which plugins have again.
+  # The check of function types compares addresses of type information, of which each plugin has
+  # a hidden copy of its own.
   add_compile_options(-fsanitize=address,undefined -fno-sanitize=function
     -fno-sanitize-recover=all -D__SANITIZE_ADDRESS__)
   add_link_options(-fsanitize=address,undefined)

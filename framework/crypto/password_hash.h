@@ -1,6 +1,6 @@
 // Password hashes: Argon2id (RFC 9106) in its text form, by the reference library. The cost is an
 // argument: the default takes about 100 ms and 64 MiB, so callers must bound the number of
-// concurrent hashes. Pure functions; any plain Thread, never a loop.
+// concurrent hashes. Pure functions but for the salt; any plain Thread, never a loop.
 #pragma once
 
 #include <cstddef>

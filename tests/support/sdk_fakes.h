@@ -43,7 +43,7 @@ class SeededRandom final : public Random {
   std::mt19937_64 engine_;
 };
 
-// 1, 2, 3 and so on. One Thread.
+// Counts the bytes: `first`, the next number and so on. One Thread.
 class CountingRandom final : public Random {
  public:
   explicit CountingRandom(std::uint8_t first = 1) : next_(first) {}
