@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <memory>
 #include <new>
+#include <span>
 #include <system_error>
 
 #include "crypto/digest.h"
@@ -143,7 +145,12 @@ std::string problem_of_words(const PluginInfo& info) {
   return {};
 }
 
-Result<std::vector<std::uint8_t>, std::string> read_file(const std::filesystem::path& file) {
+struct FileBytes {
+  std::unique_ptr<std::uint8_t[]> memory;  // not zeroed first: files with symbols are large
+  std::size_t size = 0;
+};
+
+Result<FileBytes, std::string> read_file(const std::filesystem::path& file) {
   const auto system_problem = [](const char* what) {
     return std::string(what) + ": " + std::generic_category().message(errno);
   };
@@ -165,17 +172,16 @@ Result<std::vector<std::uint8_t>, std::string> read_file(const std::filesystem::
   if (static_cast<std::uint64_t>(status.st_size) > plugin_file_bytes_max) {
     return "is larger than " + std::to_string(plugin_file_bytes_max) + " bytes";
   }
-  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(status.st_size));
-  std::size_t done = 0;
-  while (done < bytes.size()) {
-    const ssize_t count = ::read(descriptor, bytes.data() + done, bytes.size() - done);
+  const auto bytes_max = static_cast<std::size_t>(status.st_size);
+  FileBytes read{std::make_unique_for_overwrite<std::uint8_t[]>(bytes_max)};
+  while (read.size < bytes_max) {
+    const ssize_t count = ::read(descriptor, read.memory.get() + read.size, bytes_max - read.size);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return system_problem("cannot be read");
     if (count == 0) break;  // the file shrank meanwhile
-    done += static_cast<std::size_t>(count);
+    read.size += static_cast<std::size_t>(count);
   }
-  bytes.resize(done);
-  return bytes;
+  return read;
 }
 
 }  // namespace
@@ -233,7 +239,7 @@ Result<PluginInfo, LoadError> inspect(const std::filesystem::path& file) {
   try {
     const auto bytes = read_file(file);
     if (!bytes.ok()) return LoadError{file.string(), bytes.error()};
-    return inspect(file.string(), *bytes);
+    return inspect(file.string(), std::span(bytes->memory.get(), bytes->size));
   } catch (const std::bad_alloc&) {
     return LoadError{file.string(), "does not fit into memory"};
   }
