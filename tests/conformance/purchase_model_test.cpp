@@ -733,7 +733,7 @@ TEST_P(PurchaseModel, KeepsItsInvariantsInEveryOrder) {
   runtime::BlockingPool pool(1, 16);
   rc::detail::TestParams params = rc::detail::configuration().testParams;
   params.maxSize = 60;  // most deeds in a case
-  params.maxSuccess = cases_of_model(GetParam() == storage::Engine::sqlite ? 500 : 200);
+  params.maxSuccess = cases_of_model(GetParam() == storage::Engine::sqlite ? 500 : 50);
   const rc::detail::TestMetadata metadata{.id = "purchases",
                                           .description = "purchases keep their invariants"};
   std::printf("%d cases on %s, seed %llu\n", params.maxSuccess,
