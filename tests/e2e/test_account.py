@@ -10,7 +10,8 @@ import threading
 import time
 import unittest
 
-from gateway import GOVDATA_IMPORT, Gateway, Postgres
+from engines import OnPostgres, OnSqlite
+from gateway import GOVDATA_IMPORT, Gateway
 
 BASE = "/v1/gateway/govdata/global/v1"
 
@@ -290,33 +291,14 @@ class Account:
                                           check=False).returncode, 2)
 
 
-class OnSqlite(Account, unittest.TestCase):
-    @classmethod
-    def postgres_url(cls):
-        return None
-
+class AccountOnSqlite(OnSqlite, Account, unittest.TestCase):
     def sql(self, statement):
         with sqlite3.connect(self.gateway.directory / "turnpike.db", timeout=20) as database:
             database.execute(statement)
         database.close()
 
 
-class OnPostgres(Account, unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.postgres = Postgres()
-        super().setUpClass()
-
-    @classmethod
-    def tearDownClass(cls):
-        super().tearDownClass()
-        cls.postgres.close()
-
-    @classmethod
-    def postgres_url(cls):
-        cls.url = cls.postgres.new_database()
-        return cls.url
-
+class AccountOnPostgres(OnPostgres, Account, unittest.TestCase):
     def wait_for_charges(self):
         """The ledger notices by itself that the books are back, whether or not anybody reads. A
         call of a new account needs a new lease and a batch: once it succeeds, the outage fails no

@@ -7,8 +7,9 @@ import pathlib
 import tempfile
 import unittest
 
+from engines import OnPostgres, OnSqlite
 from fake_stripe import FakeStripe
-from gateway import ONE_UPSTREAM, Postgres
+from gateway import ONE_UPSTREAM
 from test_commerce_stripe import Shop
 from upstream import Upstream
 
@@ -27,11 +28,10 @@ def money(amount):
     return {"currency": "USD", "amount": amount}
 
 
-class TopUps:
+class TopUps(OnSqlite):
     """What the tests share: one shop and its accounts."""
 
     NODES = 1
-    POSTGRES = False
 
     @classmethod
     def setUpClass(cls):
@@ -43,13 +43,8 @@ class TopUps:
         cls.addClassCleanup(directory.cleanup)
         registry = pathlib.Path(directory.name)
         (registry / "test.yaml").write_text(REGISTRY.format(address=cls.upstream.address))
-        url = None
-        if cls.POSTGRES:
-            postgres = Postgres()
-            cls.addClassCleanup(postgres.stop)
-            url = postgres.new_database()
-        cls.shop = Shop(cls.addClassCleanup, cls.stripe, nodes=cls.NODES, postgres_url=url,
-                        registry=registry)
+        cls.shop = Shop(cls.addClassCleanup, cls.stripe, nodes=cls.NODES,
+                        postgres_url=cls.postgres_url(), registry=registry)
         cls.node = cls.shop.nodes[0]
         cls.stripe.send_webhooks_to("http://%s:%d/v1/plugins/stripe/webhook" %
                                     cls.node.addresses["api"])
@@ -277,9 +272,8 @@ class OneNode(TopUps, unittest.TestCase):
         self.assertEqual(self.node.run("ledger", "verify").returncode, 0)
 
 
-class TwoNodes(TopUps, unittest.TestCase):
+class TwoNodes(OnPostgres, TopUps, unittest.TestCase):
     NODES = 2
-    POSTGRES = True
 
     def test_64_calls_across_the_threshold_are_one_charge(self):
         self.node.run_json("grant", "--account", self.account, "--credits", "2032")

@@ -16,7 +16,8 @@ import urllib.parse
 
 import test_free
 import test_gateway
-from gateway import GOVDATA_IMPORT, Gateway, Postgres, new_registry
+from engines import OnPostgres, OnSqlite
+from gateway import GOVDATA_IMPORT, Gateway, new_registry
 from mcp_wire import LEGACY, MODERN, Wire
 from upstream import Upstream, json_of_size
 
@@ -304,8 +305,8 @@ def over_mcp(wire, account, case, name):
         generation="generation" in said and not error)
 
 
-class BothHosts:
-    """The table of cases, run below on each database and in each era of MCP."""
+class BothHosts(OnSqlite, unittest.TestCase):
+    """The table of cases. A class below runs it on PostgreSQL, in the other era of MCP."""
 
     era = LEGACY
 
@@ -437,23 +438,10 @@ class BothHosts:
         self.compare(govdata_cases(), gateway, None, Account(gateway), Account(gateway))
 
 
-class BothHostsOnSqlite(BothHosts, unittest.TestCase):
-    def postgres_url(self):
-        return None
-
-
-class BothHostsOnPostgres(BothHosts, unittest.TestCase):
+class BothHostsOnPostgres(OnPostgres, BothHosts):
     """The same on PostgreSQL, with the wire format of the other era."""
 
     era = MODERN
-
-    @classmethod
-    def setUpClass(cls):
-        cls.postgres = Postgres()
-        cls.addClassCleanup(cls.postgres.close)
-
-    def postgres_url(self):
-        return self.postgres.new_database()
 
 
 if __name__ == "__main__":

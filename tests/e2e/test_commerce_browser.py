@@ -8,7 +8,8 @@ import subprocess
 import unittest
 
 from fake_stripe import FakeStripe
-from gateway import ROOT, Postgres
+from engines import OnPostgres, OnSqlite
+from gateway import ROOT
 from test_commerce_stripe import SECRETS, Shop
 
 BROWSER = ROOT / "tests" / "browser"
@@ -16,14 +17,12 @@ LOOK_UP = "GET /v1/checkout/sessions/{id}"
 NOTICES = ("checkout.session.completed", "payment_intent.succeeded")
 
 
-class InABrowser(unittest.TestCase):
-    postgres = None
-
+class InABrowser(OnSqlite, unittest.TestCase):
     def setUp(self):
         self.stripe = FakeStripe()
         self.addCleanup(self.stripe.close)
         self.shop = Shop(self.addCleanup, self.stripe,
-                         postgres_url=self.postgres.new_database() if self.postgres else None)
+                         postgres_url=self.postgres_url())
         self.gateway = self.shop.nodes[0]
         self.stripe.send_webhooks_to("http://%s:%d/v1/plugins/stripe/webhook" %
                                      self.gateway.addresses["api"])
@@ -130,11 +129,8 @@ class InABrowser(unittest.TestCase):
         self.assertNotEqual(seen["first"], seen["second"])
 
 
-class InABrowserOnPostgres(InABrowser):
-    @classmethod
-    def setUpClass(cls):
-        cls.postgres = Postgres()
-        cls.addClassCleanup(cls.postgres.close)
+class InABrowserOnPostgres(OnPostgres, InABrowser):
+    """The same on PostgreSQL."""
 
 
 if __name__ == "__main__":

@@ -10,7 +10,8 @@ import unittest
 
 import gateway as gateway_module
 from fake_stripe import FakeStripe
-from gateway import BUILD, ROOT, Gateway, Postgres, new_directory
+from engines import OnPostgres, OnSqlite
+from gateway import BUILD, ROOT, Gateway, new_directory
 from test_commerce_stripe import CONFIG, SECRETS
 
 TABLE = ROOT / "framework" / "commerce" / "CRASHES.md"
@@ -240,7 +241,7 @@ class Crashes:
         return text
 
 
-class CrashTable:
+class CrashTable(OnSqlite, unittest.TestCase):
     maxDiff = None
 
     def test_every_point(self):
@@ -252,16 +253,8 @@ class CrashTable:
         self.assertEqual(made, TABLE.read_text())
 
 
-class CrashesOnSqlite(CrashTable, unittest.TestCase):
-    def postgres_url(self):
-        return None
-
-
-class CrashesOnPostgres(CrashTable, unittest.TestCase):
-    def postgres_url(self):
-        postgres = Postgres()
-        self.addCleanup(postgres.close)
-        return postgres.new_database()
+class CrashesOnPostgres(OnPostgres, CrashTable):
+    """The same on PostgreSQL."""
 
 
 if __name__ == "__main__":

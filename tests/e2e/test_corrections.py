@@ -10,7 +10,8 @@ import subprocess
 import time
 import unittest
 
-from gateway import Gateway, Postgres, new_registry
+from engines import OnPostgres, OnSqlite
+from gateway import Gateway, new_registry
 from test_gateway import REGISTRY, TEST, UPSTREAM_KEY
 from upstream import Upstream
 
@@ -192,25 +193,14 @@ class Corrections:
                                           check=False).returncode, 1)
 
 
-class OnSqlite(Corrections, unittest.TestCase):
-    @classmethod
-    def postgres_url(cls):
-        return None
-
+class CorrectionsOnSqlite(OnSqlite, Corrections, unittest.TestCase):
     def run_sql(self, text):
         path = self.gateway.directory / "turnpike.db"
         with contextlib.closing(sqlite3.connect(path)) as database, database:
             database.execute(text)
 
 
-class OnPostgres(Corrections, unittest.TestCase):
-    @classmethod
-    def postgres_url(cls):
-        cls.postgres = Postgres()
-        cls.addClassCleanup(cls.postgres.close)
-        cls.url = cls.postgres.new_database()
-        return cls.url
-
+class CorrectionsOnPostgres(OnPostgres, Corrections, unittest.TestCase):
     def run_sql(self, text):
         subprocess.run([self.postgres.binaries / "psql", self.url, "-c", text], check=True,
                        capture_output=True)

@@ -14,7 +14,8 @@ import time
 import unittest
 
 import gateway as gateway_module
-from gateway import BUILD, ROOT, Gateway, Postgres, new_directory, new_registry
+from engines import OnPostgres, OnSqlite
+from gateway import BUILD, ROOT, Gateway, new_directory, new_registry
 from test_replay import REGISTRY, TEST
 from upstream import Upstream
 
@@ -243,10 +244,7 @@ class CrashTable:
         self.assertEqual(made, TABLE.read_text())
 
 
-class CrashesOnSqlite(CrashTable, unittest.TestCase):
-    def postgres_url(self):
-        return None
-
+class CrashesOnSqlite(OnSqlite, CrashTable, unittest.TestCase):
     def test_a_released_gateway_has_no_crash_points(self):
         released, crashing = gateway_module.TURNPIKE.read_bytes(), CRASHING.read_bytes()
         for text in ["TURNPIKE_CRASH_AT", *POINTS]:
@@ -254,11 +252,8 @@ class CrashesOnSqlite(CrashTable, unittest.TestCase):
             self.assertIn(text.encode(), crashing)
 
 
-class CrashesOnPostgres(CrashTable, unittest.TestCase):
-    def postgres_url(self):
-        postgres = Postgres()
-        self.addCleanup(postgres.close)
-        return postgres.new_database()
+class CrashesOnPostgres(OnPostgres, CrashTable, unittest.TestCase):
+    """The same on PostgreSQL."""
 
 
 if __name__ == "__main__":

@@ -12,7 +12,8 @@ import unittest
 import urllib.parse
 
 import test_unknown
-from gateway import GOVDATA_IMPORT, Gateway, Postgres
+from engines import OnPostgres, OnSqlite
+from gateway import GOVDATA_IMPORT, Gateway
 from people import Browser, Passkey
 
 BASE = "/v1/gateway/govdata/global/v1"
@@ -61,15 +62,11 @@ class Page(html.parser.HTMLParser):
                 for text in re.findall(r"<b>([\d,]+)</b></a><span>", self.text)]
 
 
-class Dashboard(unittest.TestCase):
-    """On SQLite; the class below runs it on PostgreSQL."""
-
-    postgres = None
-
+class Dashboard(OnSqlite, unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        url = cls.postgres.new_database() if cls.postgres else None
-        cls.gateway = Gateway(postgres_url=url, settings=["accounts.starter_grant.credits=100"])
+        cls.gateway = Gateway(postgres_url=cls.postgres_url(),
+                              settings=["accounts.starter_grant.credits=100"])
         cls.addClassCleanup(cls.gateway.close)
         subprocess.run([GOVDATA_IMPORT, "sample", "--database",
                         cls.gateway.directory / "govdata.db"], check=True, capture_output=True)
@@ -391,12 +388,8 @@ class Dashboard(unittest.TestCase):
             self.assertTrue(f"/dashboard/{self.account}{path}".startswith(here[0]), path)
 
 
-class DashboardOnPostgres(Dashboard):
-    @classmethod
-    def setUpClass(cls):
-        cls.postgres = Postgres()
-        cls.addClassCleanup(cls.postgres.close)
-        super().setUpClass()
+class DashboardOnPostgres(OnPostgres, Dashboard):
+    """The same on PostgreSQL."""
 
 
 class Settling(test_unknown.Unknown):

@@ -5,6 +5,7 @@ import subprocess
 import time
 import unittest
 
+from engines import OnPostgres, OnSqlite
 from gateway import GOVDATA_IMPORT, Gateway, Postgres
 
 BASE = "/v1/gateway/govdata/global/v1"
@@ -16,9 +17,7 @@ def now_ms():
     return int(time.time() * 1000)
 
 
-class FirstCall:
-    """The cases; the classes below run them on each database."""
-
+class FirstCall(OnSqlite, unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.gateway = Gateway(postgres_url=cls.postgres_url(),
@@ -185,18 +184,8 @@ class FirstCall:
         self.assertEqual(len(set(seen)), SHIPPED)
 
 
-class FirstCallOnSqlite(FirstCall, unittest.TestCase):
-    @classmethod
-    def postgres_url(cls):
-        return None
-
-
-class FirstCallOnPostgres(FirstCall, unittest.TestCase):
-    @classmethod
-    def postgres_url(cls):
-        cls.postgres = Postgres()
-        cls.addClassCleanup(cls.postgres.close)
-        return cls.postgres.new_database()
+class FirstCallOnPostgres(OnPostgres, FirstCall):
+    """The same on PostgreSQL."""
 
 
 class Hash(unittest.TestCase):

@@ -10,6 +10,7 @@ import subprocess
 import threading
 import unittest
 
+from engines import OnPostgres, OnSqlite
 from gateway import BUILD, GOVDATA_IMPORT, ONE_UPSTREAM, Gateway, Postgres, Redis, new_registry
 from upstream import Upstream
 
@@ -86,7 +87,7 @@ def compare_free_variants(test, gateway):
     return shown
 
 
-class FreeLane:
+class FreeLane(OnSqlite, unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.upstream = Upstream()
@@ -300,12 +301,6 @@ class FreeLane:
         self.assertLessEqual(after, 41 + 1024, "no more than was written ahead")
 
 
-class FreeLaneOnSqlite(FreeLane, unittest.TestCase):
-    @classmethod
-    def postgres_url(cls):
-        return None
-
-
 class ShippedRegistry(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -347,16 +342,8 @@ class BrokenPlugin(unittest.TestCase):
                 self.assertEqual(reply.error_code(), code, path)
 
 
-class FreeLaneOnPostgres(FreeLane, unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.postgres = Postgres()
-        cls.addClassCleanup(cls.postgres.close)
-        super().setUpClass()
-
-    @classmethod
-    def postgres_url(cls):
-        return cls.postgres.new_database()
+class FreeLaneOnPostgres(OnPostgres, FreeLane):
+    """The same on PostgreSQL."""
 
 
 @unittest.skipUnless(shutil.which("redis-server") or "TURNPIKE_REQUIRE_REDIS" in os.environ,

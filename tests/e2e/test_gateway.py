@@ -10,7 +10,8 @@ import time
 import unittest
 import urllib.parse
 
-from gateway import BUILD, Gateway, Postgres, new_directory, new_registry
+from engines import OnPostgres, OnSqlite
+from gateway import BUILD, Gateway, new_directory, new_registry
 from upstream import Upstream, json_of_size
 
 UPSTREAM_KEY = "upstream-secret-7531"
@@ -83,7 +84,7 @@ routes:
 TEST = "/v1/gateway/test"
 
 
-class GatewaySemantics:
+class GatewaySemantics(OnSqlite, unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.upstream = Upstream()
@@ -398,18 +399,8 @@ class GatewaySemantics:
         self.assertNotIn(self.key, text)
 
 
-class GatewayOnSqlite(GatewaySemantics, unittest.TestCase):
-    @classmethod
-    def postgres_url(cls):
-        return None
-
-
-class GatewayOnPostgres(GatewaySemantics, unittest.TestCase):
-    @classmethod
-    def postgres_url(cls):
-        cls.postgres = Postgres()
-        cls.addClassCleanup(cls.postgres.close)
-        return cls.postgres.new_database()
+class GatewayOnPostgres(OnPostgres, GatewaySemantics):
+    """The same on PostgreSQL."""
 
 
 class Drain(unittest.TestCase):

@@ -9,7 +9,8 @@ import resource
 import subprocess
 import unittest
 
-from gateway import GOVDATA_IMPORT, Gateway, Postgres
+from engines import OnPostgres, OnSqlite
+from gateway import GOVDATA_IMPORT, Gateway
 
 CONNECTIONS = 1000
 REPLIES_BEFORE_KILL = 4000
@@ -67,7 +68,7 @@ async def call_and_kill(gateway, key):
     return callers
 
 
-class Kill:
+class Kill(OnSqlite, unittest.TestCase):
     def test_charged_covers_every_complete_reply(self):
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, max(soft, 8192)), hard))
@@ -91,16 +92,8 @@ class Kill:
         self.assertEqual(gateway.get(TARGET, key=key).status, 200, "and it serves again")
 
 
-class KillOnSqlite(Kill, unittest.TestCase):
-    def postgres_url(self):
-        return None
-
-
-class KillOnPostgres(Kill, unittest.TestCase):
-    def postgres_url(self):
-        postgres = Postgres()
-        self.addCleanup(postgres.close)
-        return postgres.new_database()
+class KillOnPostgres(OnPostgres, Kill):
+    """The same on PostgreSQL."""
 
 
 if __name__ == "__main__":

@@ -8,7 +8,8 @@ import sqlite3
 import subprocess
 import unittest
 
-from gateway import GOVDATA_IMPORT, Gateway, Postgres
+from engines import OnPostgres, OnSqlite
+from gateway import GOVDATA_IMPORT, Gateway
 
 TARGET = "/v1/gateway/govdata/global/v1/daos"
 CALLS = 12
@@ -120,10 +121,7 @@ class Ledger:
         self.assertNotEqual(check.returncode, 0)
 
 
-class LedgerOnSqlite(Ledger, unittest.TestCase):
-    def postgres_url(self):
-        return None
-
+class LedgerOnSqlite(OnSqlite, Ledger, unittest.TestCase):
     def sql(self, statement):
         connection = sqlite3.connect(self.gateway.directory / "turnpike.db")
         with connection:
@@ -132,13 +130,7 @@ class LedgerOnSqlite(Ledger, unittest.TestCase):
         return row[0] if row else None
 
 
-class LedgerOnPostgres(Ledger, unittest.TestCase):
-    def postgres_url(self):
-        self.postgres = Postgres()
-        self.addCleanup(self.postgres.close)
-        self.url = self.postgres.new_database()
-        return self.url
-
+class LedgerOnPostgres(OnPostgres, Ledger, unittest.TestCase):
     def sql(self, statement):
         result = subprocess.run([self.postgres.binaries / "psql", "-XAtq", "-c", statement,
                                  self.url], check=True, capture_output=True, text=True)

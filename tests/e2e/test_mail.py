@@ -7,7 +7,8 @@ import socket
 import subprocess
 import unittest
 
-from gateway import ROOT, Gateway, Postgres, new_directory
+from engines import OnPostgres, OnSqlite
+from gateway import ROOT, Gateway, new_directory
 from parts import Part, require_packages
 from people import Browser, Passkey
 
@@ -83,19 +84,14 @@ def wait_for(gateway, state, count=1):
     raise AssertionError(f"no {state} mail: {gateway.run_json('mail', 'list', '--all')}")
 
 
-class ByMail(unittest.TestCase):
-    """On SQLite; the class below runs it on PostgreSQL."""
-
-    postgres = None
-
+class ByMail(OnSqlite, unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         directory = new_directory(cls)
         authority = new_authority(directory, "authority")
         cls.receiver = Receiver(cls, tls="starttls", user=USER, password=PASSWORD,
                                 **new_certificate(directory, "authority", "localhost"))
-        url = cls.postgres.new_database() if cls.postgres else None
-        cls.gateway = Gateway(postgres_url=url, settings=[
+        cls.gateway = Gateway(postgres_url=cls.postgres_url(), settings=[
             "identity.registration=open", "site.brand.name=Gät",
             *settings_for(cls.receiver.port, authority)]).start()
         cls.addClassCleanup(cls.gateway.close)
@@ -339,12 +335,8 @@ class InABrowser(unittest.TestCase):
         return [page["title"].removesuffix(" - Turnpike") for page in pages]
 
 
-class ByMailOnPostgres(ByMail):
-    @classmethod
-    def setUpClass(cls):
-        cls.postgres = Postgres()
-        cls.addClassCleanup(cls.postgres.close)
-        super().setUpClass()
+class ByMailOnPostgres(OnPostgres, ByMail):
+    """The same on PostgreSQL."""
 
 
 class Servers(unittest.TestCase):

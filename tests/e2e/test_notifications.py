@@ -10,6 +10,7 @@ import time
 import unittest
 
 import parts
+from engines import OnPostgres, OnSqlite
 from gateway import GOVDATA_IMPORT, ROOT, Gateway, Postgres
 from people import Browser, Passkey
 
@@ -124,15 +125,10 @@ SETTINGS = ["processors.manual.days_to_pay=14", "notifications.allow_private_add
             "log.level=debug"]
 
 
-class Notifications(unittest.TestCase):
-    """On SQLite; the class below runs it on PostgreSQL."""
-
-    postgres = None
-
+class Notifications(OnSqlite, unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        url = cls.postgres.new_database() if cls.postgres else None
-        cls.gateway = Gateway(postgres_url=url, settings=SETTINGS)
+        cls.gateway = Gateway(postgres_url=cls.postgres_url(), settings=SETTINGS)
         cls.addClassCleanup(cls.gateway.close)
         cls.gateway.start(frozenset({"api", "mcp", "web", "operator"}))
         cls.client = parts.Part(WEBHOOKS / "verify.mjs")
@@ -386,12 +382,8 @@ class Notifications(unittest.TestCase):
         self.assertNotIn("t0ken-of-mine", log)
 
 
-class NotificationsOnPostgres(Notifications):
-    @classmethod
-    def setUpClass(cls):
-        cls.postgres = Postgres()
-        cls.addClassCleanup(cls.postgres.close)
-        super().setUpClass()
+class NotificationsOnPostgres(OnPostgres, Notifications):
+    """The same on PostgreSQL."""
 
 
 class Addresses(unittest.TestCase):
@@ -432,14 +424,11 @@ class Addresses(unittest.TestCase):
         self.assertIn("allow_private_addresses", refused.stderr + refused.stdout)
 
 
-class PricesAndCaps(unittest.TestCase):
+class PricesAndCaps(OnSqlite, unittest.TestCase):
     """Notifications about calls. On SQLite; the class below runs it on PostgreSQL."""
 
-    postgres = None
-
     def setUp(self):
-        url = self.postgres.new_database() if self.postgres else None
-        self.gateway = Gateway(postgres_url=url, settings=SETTINGS)
+        self.gateway = Gateway(postgres_url=self.postgres_url(), settings=SETTINGS)
         self.addCleanup(self.gateway.close)
         self.registry = self.gateway.directory / "registry"
         shutil.copytree(ROOT / "registry", self.registry)
@@ -495,11 +484,8 @@ class PricesAndCaps(unittest.TestCase):
         self.assertEqual(other.deliveries()["items"], [])
 
 
-class PricesAndCapsOnPostgres(PricesAndCaps):
-    @classmethod
-    def setUpClass(cls):
-        cls.postgres = Postgres()
-        cls.addClassCleanup(cls.postgres.close)
+class PricesAndCapsOnPostgres(OnPostgres, PricesAndCaps):
+    """The same on PostgreSQL."""
 
 
 class Crashes(unittest.TestCase):

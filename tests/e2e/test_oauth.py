@@ -11,7 +11,8 @@ import time
 import unittest
 
 import mcp
-from gateway import ONE_UPSTREAM, Gateway, Postgres, new_registry
+from engines import OnPostgres, OnSqlite
+from gateway import ONE_UPSTREAM, Gateway, new_registry
 from oauth_client import AT_PORT, CALL, REDIRECT, Client, pkce, query_of
 from people import Browser, Passkey
 from upstream import Upstream
@@ -25,18 +26,13 @@ routes:
 """
 
 
-class Oauth(unittest.TestCase):
-    """On SQLite; the class below runs it on PostgreSQL."""
-
-    postgres = None
-
+class Oauth(OnSqlite, unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.upstream = Upstream()
         cls.addClassCleanup(cls.upstream.close)
         registry = new_registry(cls, REGISTRY.format(address=cls.upstream.address))
-        url = cls.postgres.new_database() if cls.postgres else None
-        cls.gateway = Gateway(registry=registry, postgres_url=url).start()
+        cls.gateway = Gateway(registry=registry, postgres_url=cls.postgres_url()).start()
         cls.addClassCleanup(cls.gateway.close)
 
     def setUp(self):
@@ -514,12 +510,8 @@ class Ceilings(unittest.TestCase):
         self.assertEqual(left, {row[0] for row in rows[1:]} | {new})
 
 
-class OauthOnPostgres(Oauth):
-    @classmethod
-    def setUpClass(cls):
-        cls.postgres = Postgres()
-        cls.addClassCleanup(cls.postgres.close)
-        super().setUpClass()
+class OauthOnPostgres(OnPostgres, Oauth):
+    """The same on PostgreSQL."""
 
 
 if __name__ == "__main__":

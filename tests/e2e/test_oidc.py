@@ -10,7 +10,8 @@ import threading
 import unittest
 
 import idp
-from gateway import ROOT, Gateway, Postgres, new_directory
+from engines import OnPostgres, OnSqlite
+from gateway import ROOT, Gateway, new_directory
 from people import Browser, Passkey
 
 BROWSER = ROOT / "tests" / "browser"
@@ -57,11 +58,7 @@ class Person(Browser):
         return me
 
 
-class ByACertifiedProvider(unittest.TestCase):
-    """On SQLite; the class below runs it on PostgreSQL."""
-
-    postgres = None
-
+class ByACertifiedProvider(OnSqlite, unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.provider = idp.Certified()
@@ -80,8 +77,7 @@ class ByACertifiedProvider(unittest.TestCase):
                       **more} for key, more in clients.items()]
         cls.gateway = Gateway(
             config=configuration(cls, providers), settings=["log.level=info"],
-            postgres_url=cls.postgres.new_database() if cls.postgres else None).start(
-                wanted={"api", "web"})
+            postgres_url=cls.postgres_url()).start(wanted={"api", "web"})
         cls.addClassCleanup(cls.gateway.close)
         origin = Browser(cls.gateway).origin
         methods = {"basic": "client_secret_basic", "post": "client_secret_post"}
@@ -263,12 +259,8 @@ class ByACertifiedProvider(unittest.TestCase):
         self.assertIn("identity.last_credential", seen["lastCredential"])
 
 
-class OnPostgres(ByACertifiedProvider):
-    @classmethod
-    def setUpClass(cls):
-        cls.postgres = Postgres()
-        cls.addClassCleanup(cls.postgres.close)
-        super().setUpClass()
+class ByACertifiedProviderOnPostgres(OnPostgres, ByACertifiedProvider):
+    """The same on PostgreSQL."""
 
 
 class ByALiar(unittest.TestCase):

@@ -6,6 +6,7 @@ import json
 import threading
 import unittest
 
+from engines import OnPostgres, OnSqlite
 from gateway import ONE_UPSTREAM, Gateway, Postgres, new_registry
 from people import Browser, Passkey
 from upstream import Upstream
@@ -37,18 +38,13 @@ def code_of(answer):
     return answer["error"]["code"]
 
 
-class People(unittest.TestCase):
-    """On SQLite; the class below runs it on PostgreSQL."""
-
-    postgres = None
-
+class People(OnSqlite, unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.upstream = Upstream()
         cls.addClassCleanup(cls.upstream.close)
         registry = new_registry(cls, REGISTRY.format(address=cls.upstream.address))
-        url = cls.postgres.new_database() if cls.postgres else None
-        cls.gateway = Gateway(registry=registry, postgres_url=url).start()
+        cls.gateway = Gateway(registry=registry, postgres_url=cls.postgres_url()).start()
         cls.addClassCleanup(cls.gateway.close)
 
     def new_account(self):
@@ -444,12 +440,8 @@ class People(unittest.TestCase):
         self.assertEqual(reply.headers["Referrer-Policy"], "same-origin")
 
 
-class PeopleOnPostgres(People):
-    @classmethod
-    def setUpClass(cls):
-        cls.postgres = Postgres()
-        cls.addClassCleanup(cls.postgres.close)
-        super().setUpClass()
+class PeopleOnPostgres(OnPostgres, People):
+    """The same on PostgreSQL."""
 
 
 class WhileTheDatabaseIsAway(unittest.TestCase):

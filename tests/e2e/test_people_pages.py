@@ -8,7 +8,8 @@ import re
 import sqlite3
 import unittest
 
-from gateway import ONE_UPSTREAM, Gateway, Postgres, new_registry
+from engines import OnPostgres, OnSqlite
+from gateway import ONE_UPSTREAM, Gateway, new_registry
 from people import Browser, Passkey
 from upstream import Upstream
 
@@ -23,18 +24,13 @@ CALL = "/v1/gateway/test/upstream/bytes/100"
 HOSTILE = "\"><script>alert(1)</script><img src=x onerror=alert(2)> {{TITLE}} javascript:alert(3)"
 
 
-class Pages(unittest.TestCase):
-    """On SQLite; the class below runs it on PostgreSQL."""
-
-    postgres = None
-
+class Pages(OnSqlite, unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.upstream = Upstream()
         cls.addClassCleanup(cls.upstream.close)
         registry = new_registry(cls, REGISTRY.format(address=cls.upstream.address))
-        url = cls.postgres.new_database() if cls.postgres else None
-        cls.gateway = Gateway(registry=registry, postgres_url=url,
+        cls.gateway = Gateway(registry=registry, postgres_url=cls.postgres_url(),
                               settings=["site.brand.name=Acme Data"]).start()
         cls.addClassCleanup(cls.gateway.close)
 
@@ -256,12 +252,8 @@ class Pages(unittest.TestCase):
             self.assertNotIn(" style=", shown, path)
 
 
-class PagesOnPostgres(Pages):
-    @classmethod
-    def setUpClass(cls):
-        cls.postgres = Postgres()
-        cls.addClassCleanup(cls.postgres.close)
-        super().setUpClass()
+class PagesOnPostgres(OnPostgres, Pages):
+    """The same on PostgreSQL."""
 
 
 class WhenAProofIsOld(unittest.TestCase):

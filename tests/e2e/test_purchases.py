@@ -6,7 +6,8 @@ import re
 import time
 import unittest
 
-from gateway import Gateway, Postgres
+from engines import OnPostgres, OnSqlite
+from gateway import Gateway
 from people import Browser, Passkey
 
 SECONDS = 30
@@ -16,15 +17,10 @@ def usd(amount):
     return {"currency": "USD", "amount": amount}
 
 
-class Purchases(unittest.TestCase):
-    """On SQLite; the class below runs it on PostgreSQL."""
-
-    postgres = None
-
+class Purchases(OnSqlite, unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        url = cls.postgres.new_database() if cls.postgres else None
-        cls.gateway = Gateway(postgres_url=url, settings=[
+        cls.gateway = Gateway(postgres_url=cls.postgres_url(), settings=[
             "processors.manual.days_to_pay=14", "commerce.open_purchases_max=100"])
         cls.addClassCleanup(cls.gateway.close)
         cls.gateway.start(frozenset({"api", "mcp", "web", "operator"}))
@@ -323,12 +319,8 @@ class Purchases(unittest.TestCase):
         self.assertEqual(reply.status, 403)
 
 
-class PurchasesOnPostgres(Purchases):
-    @classmethod
-    def setUpClass(cls):
-        cls.postgres = Postgres()
-        cls.addClassCleanup(cls.postgres.close)
-        super().setUpClass()
+class PurchasesOnPostgres(OnPostgres, Purchases):
+    """The same on PostgreSQL."""
 
 
 class NothingSold(unittest.TestCase):

@@ -4,7 +4,8 @@ number of callers, and a stored reply that survives the process."""
 import concurrent.futures
 import unittest
 
-from gateway import ONE_UPSTREAM, Gateway, Postgres, new_registry
+from engines import OnPostgres, OnSqlite
+from gateway import ONE_UPSTREAM, Gateway, new_registry
 from upstream import Upstream
 
 REGISTRY = ONE_UPSTREAM + """
@@ -22,7 +23,7 @@ TEST = "/v1/gateway/test/upstream"
 CALLERS = 24
 
 
-class Replay:
+class Replay(OnSqlite, unittest.TestCase):
     def setUp(self):
         self.upstream = Upstream()
         self.addCleanup(self.upstream.close)
@@ -129,17 +130,7 @@ class Replay:
         return self.gateway.get("/v1/calls/" + reply.headers["x-request-id"], key=key or self.key)
 
 
-class ReplayOnSqlite(Replay, unittest.TestCase):
-    def postgres_url(self):
-        return None
-
-
-class ReplayOnPostgres(Replay, unittest.TestCase):
-    def postgres_url(self):
-        postgres = Postgres()
-        self.addCleanup(postgres.close)
-        return postgres.new_database()
-
+class ReplayOnPostgres(OnPostgres, Replay):
     def test_nodes_share_keys(self):
         other = self.new_gateway().start()
         first = self.call("/echo", "k")
