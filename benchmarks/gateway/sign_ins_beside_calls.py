@@ -128,9 +128,11 @@ def main():
             with contextlib.closing(SignIns(web, number, PASSWORD)) as sign_ins:
                 shown["beside 100 sign-ins/s"].append(timed_calls(url, key))
             answers += sign_ins.answers
-            with (contextlib.closing(SignIns(web, ROUNDS + number, {})),
+            with (contextlib.closing(SignIns(web, ROUNDS + number, {})) as refused,
                   contextlib.closing(IdleWork())):
                 shown["beside idle work"].append(timed_calls(url, key))
+            if any(code.startswith("auth.") for code in refused.answers):
+                raise RuntimeError(f"sign-ins without a password: {refused.answers}")
     finally:
         gateway.close()
         origin.close()
