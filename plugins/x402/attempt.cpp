@@ -50,6 +50,11 @@ Refusal purchase_taken(const KnownPayment& other) {
                  retry_seconds);
 }
 
+Refusal being_worked_on() {
+  return refusal("x402.in_progress",
+                 "This payment is being worked on. Send the same request again.", retry_seconds);
+}
+
 Refusal not_collected() {
   return refusal("x402.unavailable", "Payments cannot be taken now; nothing was charged.",
                  retry_seconds);
@@ -189,7 +194,7 @@ Admission Attempt::run() {
       is_first = false;
     } else {
       auto known = engine_.payments.find(key_, call_);
-      if (!known.ok()) return unavailable();
+      if (!known.ok()) return unreadable();
       if (*known) {
         decision = follow(**std::move(known));
       } else if (!checked_.ok()) {
@@ -210,7 +215,7 @@ Admission Attempt::run() {
 Recalled Attempt::recall() {
   for (;;) {
     auto known = engine_.payments.find(key_, call_);
-    if (!known.ok()) return unavailable();
+    if (!known.ok()) return unreadable();
     if (!*known || !is_of_this_request((*known)->record)) return {};
     Decision decision = follow(**std::move(known));
     auto* admission = std::get_if<Admission>(&decision);
@@ -220,6 +225,13 @@ Recalled Attempt::recall() {
     if (told == nullptr || told->code == not_payable) return {};
     return std::move(*told);
   }
+}
+
+// The store does not answer, perhaps because the time of the call is over. What this call knows of
+// the payment still holds: money may move or have moved, so nothing suggests that it did not.
+Refusal Attempt::unreadable() const {
+  if (resolved_) return settlement_unknown();
+  return waited_ms_ == 0 ? unavailable() : being_worked_on();
 }
 
 // If the operation is gone, the route is the one in the payment's record.
@@ -449,9 +461,7 @@ Attempt::Decision Attempt::wait_for(const KnownPayment&) {
   const std::uint32_t pause_ms = std::clamp(waited_ms_ / 2, wait_min_ms, wait_max_ms);
   waited_ms_ += pause_ms;
   if (call_.sleep_ms(pause_ms)) return Again{};
-  return Admission(refusal("x402.in_progress",
-                           "This payment is being worked on. Send the same request again.",
-                           retry_seconds));
+  return Admission(being_worked_on());
 }
 
 // The payment was released, or its node died before money could move.

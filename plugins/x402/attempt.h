@@ -96,6 +96,7 @@ class Attempt {
   [[nodiscard]] std::vector<std::string> identifiers() const;
   [[nodiscard]] std::vector<std::string> new_identifiers(const PaymentRecord& record) const;
   [[nodiscard]] Refusal refused(std::string_view reason) const;
+  [[nodiscard]] Refusal unreadable() const;
 
   Engine& engine_;
   const Asked& asked_;

@@ -31,9 +31,11 @@ class ScriptedCall final : public Call {
   bool sleep_ms(std::uint32_t duration_ms) noexcept override {
     clock_.move_ms(duration_ms);
     slept_ms.push_back(duration_ms);
+    if (while_sleeping) while_sleeping();
     return clock_.monotonic_ns() < deadline_ns_;
   }
   std::vector<std::uint32_t> slept_ms;
+  std::function<void()> while_sleeping;
   void extend_ms(std::int64_t ms) { deadline_ns_ += ms * 1'000'000; }
 
  private:

@@ -349,6 +349,7 @@ class LaneTest : public ::testing::Test {
       if (seen.url.ends_with("/settle")) {
         ++settlements_;
         host_.scripted_clock.move_ms(settle_takes_ms_);
+        if (auto meanwhile = std::exchange(while_settling_, nullptr)) meanwhile();
         if (is_lost_) return ScriptedHost::Answer{502, {}, "<html>"};
         if (disowns_) mine(json::parse(seen.body)["paymentPayload"]);
         reply = {{"success", settles_},
@@ -444,6 +445,7 @@ class LaneTest : public ::testing::Test {
     asked.path = path;
     asked.credentials = credential;
     ScriptedCall call(host_.scripted_clock, 30'000);
+    call.while_sleeping = while_sleeping_;
     return bound_->recall(asked, call);
   }
   std::vector<PaymentRecord> records() {
@@ -495,6 +497,7 @@ class LaneTest : public ::testing::Test {
     asked.idempotency_key = idempotency_key;
     if (!payment.empty()) asked.credentials = credential;
     ScriptedCall call(host_.scripted_clock, 30'000);
+    call.while_sleeping = while_sleeping_;
     return bound_->admit(asked, call);
   }
   std::string challenge_header(std::string_view path = "/v1/facts/1") {
@@ -586,7 +589,7 @@ class LaneTest : public ::testing::Test {
   bool is_lost_ = false;     // settlements get no answer
   bool disowns_ = false;     // it settles, whatever it answers
   std::string verify_says_;  // reason for refusal; empty: valid
-  std::function<void()> while_verifying_;
+  std::function<void()> while_verifying_, while_settling_, while_sleeping_;
   bool has_chain_ = false;
   bool is_node_away_ = false;
   std::uint8_t transactions_ = 0x70;
@@ -694,6 +697,33 @@ TEST_F(LaneTest, ACallThatDiedHoldsItsIdNoLongerThanItsLease) {
   host_.scripted_clock.move_ms(60'000);
   EXPECT_EQ(pay(payment('2'), "key"), "200 reply 1");
   EXPECT_EQ(pay(payment('1'), "key"), "again reply 1");
+}
+
+// The time of a call may end between its last pause and its last look.
+TEST_F(LaneTest, WhoWaitedForAPaymentIsNotToldThatNothingIsKnown) {
+  bind(json::array({base_term()}));
+  const std::string sent = payment('1');
+  const Admission working = ask(sent);
+  while_sleeping_ = [this] { host_.memory_store.fail_reads(true); };
+  EXPECT_EQ(pay(sent), "x402.in_progress");
+  host_.memory_store.fail_reads(false);
+  EXPECT_EQ(std::get<Refusal>(recall(sent)).code, "x402.in_progress");
+  while_sleeping_ = nullptr;
+  EXPECT_EQ(pay(sent), "x402.unavailable") << "nothing was read";
+}
+
+TEST_F(LaneTest, WhoHadAPaymentCollectedIsNotToldThatNothingIsKnown) {
+  bind(json::array({base_term()}));
+  const std::string sent = payment('1');
+  is_lost_ = true;
+  EXPECT_EQ(pay(sent), "x402.settlement_unknown");
+  is_lost_ = false;
+  host_.scripted_clock.move_ms(2'000);
+  while_settling_ = [this] { host_.memory_store.fail_reads(true); };
+  EXPECT_EQ(pay(sent), "x402.settlement_unknown");
+  host_.memory_store.fail_reads(false);
+  EXPECT_EQ(pay(sent), "again reply 1");
+  EXPECT_EQ(settlements_, 2);
 }
 
 TEST_F(LaneTest, APaymentIdentifierNamesOnePayment) {
