@@ -5,8 +5,8 @@
 namespace turnpike::text {
 
 std::string brotli_of(std::string_view text, Effort effort) {
-  constexpr int fast_quality = 5;
-  const int quality = effort == Effort::fast ? fast_quality : BROTLI_MAX_QUALITY;
+  // 11, the highest, takes more than twice as long as 10 for 2 to 3 % less.
+  const int quality = effort == Effort::fast ? 5 : 10;
   std::string out(BrotliEncoderMaxCompressedSize(text.size()), '\0');
   std::size_t bytes = out.size();
   const bool done = BrotliEncoderCompress(
