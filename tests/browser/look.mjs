@@ -1,9 +1,9 @@
 // Checks pages as people get them: node look.mjs STEPS, where STEPS is JSON, or `-` with the JSON
 // on standard input:
 //   {origin, cookies: {name: value}, pages: [{name, path, status?}], schemes: ["light", "dark"],
-//    widths: [1280, 390], axe: bool, scripts: bool, screenshots?: folder}
-// A page is loaded once and then checked in each scheme and width. Prints one JSON array with, for
-// each page, how many requests it took and what is wrong with it.
+//    widths: [1280, 390], axe: [[scheme, width]], scripts: bool, screenshots?: folder}
+// A page is loaded once and then checked in each scheme and width, by axe in those of `axe`. Prints
+// one JSON array with, for each page, how many requests it took and what is wrong with it.
 import {mkdirSync, readFileSync} from "node:fs";
 import {launch, problemsOf} from "./browser.mjs";
 
@@ -57,7 +57,9 @@ async function lookAt(page, {name, path, status = 200}) {
     for (const width of steps.widths) {
       await page.emulateMedia({colorScheme: scheme});
       await page.setViewportSize({width, height: width > 600 ? 800 : 844});
-      const found = await problemsAt(page, client);
+      const hasAxe = steps.axe.some(([ofScheme, ofWidth]) =>
+        ofScheme === scheme && ofWidth === width);
+      const found = await problemsAt(page, client, hasAxe);
       problems.push(...found.map((problem) => `${scheme} ${width}: ${problem}`));
       if (steps.screenshots) {
         await page.screenshot({path: `${steps.screenshots}/${name}-${scheme}-${width}.png`,
@@ -68,7 +70,7 @@ async function lookAt(page, {name, path, status = 200}) {
   return {name, path, requests: loaded, problems};
 }
 
-async function problemsAt(page, client) {
+async function problemsAt(page, client, hasAxe) {
   const problems = [];
   const asked = await client.send("Runtime.evaluate", {returnByValue: true, expression: `(() => {
     const room = document.documentElement.clientWidth;
@@ -78,8 +80,6 @@ async function problemsAt(page, client) {
       .map((e) => e.outerHTML.slice(0, 120)).join(" ; ") || "something";
   })()`});
   if (asked.result.value) problems.push(`sideways: ${asked.result.value}`);
-  if (steps.axe && steps.scripts !== false) {
-    problems.push(...await problemsOf({page, client}, "axe"));
-  }
+  if (hasAxe) problems.push(...await problemsOf({page, client}, "axe"));
   return problems;
 }
