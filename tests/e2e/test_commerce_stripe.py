@@ -91,7 +91,8 @@ class Shop:
             time.sleep(0.1)
 
     def until_state(self, purchase_id, state):
-        self.until(lambda: self.purchase(purchase_id)["state"] == state,
+        account, token = self.accounts[0]
+        self.until(lambda: self.nodes[0].purchase_state(account, token, purchase_id) == state,
                    f"{purchase_id} is not {state}")
 
 

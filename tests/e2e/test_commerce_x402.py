@@ -138,8 +138,8 @@ class Purchases:
         return self.gateway.run_json("purchase", "show", purchase_id)
 
     def until_state(self, purchase_id, state):
-        self.until(lambda: self.purchase(purchase_id)["state"] == state,
-                   f"{purchase_id} is not {state}")
+        self.until(lambda: self.gateway.purchase_state(self.account, self.token, purchase_id) ==
+                   state, f"{purchase_id} is not {state}")
 
     def assert_granted_is_paid(self):
         """Checks that the balance is what the chain moved."""

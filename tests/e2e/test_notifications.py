@@ -217,7 +217,7 @@ class Notifications(OnSqlite, unittest.TestCase):
         (endpoint,) = self.account.endpoints()
         self.assertEqual((endpoint["enabled"], endpoint["disabledReason"]), (False, "gone"))
         second = self.account.buy("two")
-        self.until(lambda: self.gateway.run_json("purchase", "show", second)["state"] ==
+        self.until(lambda: self.account.send("GET", "/purchases/" + second).json().get("state") ==
                    "credited")
         self.assertEqual(len(self.account.deliveries()["items"]), 1)
         test = f"/notification-endpoints/{made['endpointId']}/test"
