@@ -47,6 +47,14 @@ CLIENTS = [(1, "legacy", LEGACY), (2, "legacy", LEGACY), (2, "auto", MODERN),
            (2, "modern", MODERN)]
 
 
+@functools.cache
+def official_client(sdk, era):
+    """One for all tests, which connect anew: to start its process takes longer than most tests."""
+    client = Client(sdk=sdk, era=era)
+    unittest.addModuleCleanup(client.close)
+    return client
+
+
 def with_each_client(test):
     """Runs the test with a client of each kind, and passes the version that it must speak."""
 
@@ -54,11 +62,7 @@ def with_each_client(test):
     def run(self):
         for sdk, era, version in CLIENTS:
             with self.subTest(sdk=sdk, era=era):
-                client = Client(sdk=sdk, era=era)
-                try:
-                    test(self, client, version)
-                finally:
-                    client.close()
+                test(self, official_client(sdk, era), version)
 
     return run
 

@@ -3,6 +3,7 @@
 // Only SDK 2 has a choice of era. The payer is the key of an account that pays when asked to.
 //
 //   {"do": "connect", "url", "headers"}     {version, era, server, capabilities, instructions}
+//       as a new client; one that was connected before is closed
 //       with "person": {cookie, csrf, account}, who agrees on the consent page when the client
 //       asks for access by OAuth
 //   {"do": "tools" | "resources" | "templates" | "prompts"}     the entries of all pages
@@ -99,6 +100,7 @@ async function all(list, member) {
 
 await obey({
   async connect({ url, headers = {}, person }) {
+    await client?.close();
     const isFirst = given.sdk === "1";
     const Transport = isFirst ? TransportV1 : TransportV2;
     provider = person && providerFor(person);
