@@ -17,7 +17,6 @@ import time
 import urllib.parse
 
 from gateway import ROOT
-from oauth_client import query_of
 
 OIDC = ROOT / "tests" / "e2e" / "oidc"
 

@@ -3,10 +3,10 @@ and with calls of several outcomes, its owner and a colleague, keys, and an oper
 
 import json
 import subprocess
-import time
 
 from gateway import GOVDATA_IMPORT, Gateway
 from people import Browser, Passkey
+from waiting import until
 
 BASE = "/v1/gateway/govdata/global/v1"
 
@@ -68,12 +68,9 @@ class Scene:
             assert reply.status == 201, reply.body
             ids.insert(0, reply.json()["purchaseId"])
         self.gateway.run("purchase", "confirm", ids[-1], "--amount", "10.00")
-        for _ in range(1_000):
-            one = self.gateway.get(f"{path}/purchases/{ids[-1]}", key=session).json()
-            if one["state"] == "credited":
-                return ids
-            time.sleep(0.02)
-        raise AssertionError("the purchase was not credited")
+        until(lambda: self.gateway.purchase_state(self.account, session, ids[-1]) == "credited",
+              "the purchase was not credited")
+        return ids
 
     def owner(self):
         """A browser with the owner signed in."""

@@ -7,11 +7,11 @@ import json
 import sqlite3
 import subprocess
 import threading
-import time
 import unittest
 
 from engines import OnPostgres, OnSqlite
 from gateway import GOVDATA_IMPORT, Gateway
+from waiting import until
 
 BASE = "/v1/gateway/govdata/global/v1"
 
@@ -76,10 +76,8 @@ class Account:
         balance = int(self.read("/credit-balance").json()["creditBalance"])
         self.assertEqual(balance, 95)
         # An uncharged fact is written lazily.
-        for _ in range(2000):
-            summary = self.read("/usage").json()
-            if summary["totals"]["requests"] == 6:
-                break
+        until(lambda: self.read("/usage").json()["totals"]["requests"] == 6, "a call is missing")
+        summary = self.read("/usage").json()
         self.assertEqual(summary["totals"], {"requests": 6, "charged": 5, "released": 1,
                                              "creditsCharged": "5"})
         self.assertEqual(len(summary["series"]), 30)
@@ -192,12 +190,13 @@ class Account:
     def wait_for(self, status, route="/usage", holds=lambda reply: True, read=None):
         """Asks until the reply holds: nothing announces that a gateway has seen a change made
         outside it."""
-        deadline = time.monotonic() + 30
-        while True:
+        def held():
+            nonlocal reply
             reply = (read or self.read)(route)
-            if reply.status == status and holds(reply):
-                return reply
-            self.assertLess(time.monotonic(), deadline, f"still {reply.status}: {reply.body}")
+            return reply.status == status and holds(reply)
+        reply = None
+        until(held, lambda: f"still {reply.status}: {reply.body}")
+        return reply
 
     def test_suspended_and_closed_accounts_are_403_on_every_lane(self):
         self.spend(1)
@@ -254,11 +253,10 @@ class Account:
         # The use is written lazily, but revoking the key does not lose it.
         self.gateway.run("key", "revoke", "--id", key["id"])
         self.wait_for(401)
-        for _ in range(300):
-            (key,) = self.gateway.run_json("key", "list", "--account", self.account)["items"]
-            if key["lastUsedAt"]:
-                break
-        self.assertTrue(key["lastUsedAt"])
+        def used_key():
+            (listed,) = self.gateway.run_json("key", "list", "--account", self.account)["items"]
+            return listed if listed["lastUsedAt"] else None
+        key = until(used_key, "the use was lost")
         self.assertTrue(key["revokedAt"])
 
     def test_an_owner_gets_one_starter_grant_however_many_accounts(self):

@@ -5,7 +5,6 @@ framework/commerce/CRASHES.md is the table of what remained; the test fails if t
 import json
 import os
 import re
-import time
 import unittest
 
 import gateway as gateway_module
@@ -13,6 +12,7 @@ from fake_stripe import FakeStripe
 from engines import OnPostgres, OnSqlite
 from gateway import BUILD, ROOT, Gateway, new_directory
 from test_commerce_stripe import CONFIG, SECRETS
+from waiting import until
 
 TABLE = ROOT / "framework" / "commerce" / "CRASHES.md"
 POINTS = {name: text for name, text in
@@ -98,10 +98,7 @@ class Crashes:
         self.gateway.start()
 
     def until(self, holds, what):
-        deadline = time.monotonic() + DEADLINE_SECONDS
-        while not holds():
-            self.test.assertLess(time.monotonic(), deadline, what)
-            time.sleep(0.05)
+        until(holds, what, DEADLINE_SECONDS)
 
     def new_key(self):
         self.bought += 1

@@ -13,6 +13,7 @@ import unittest
 
 from fake_stripe import FakeStripe
 from gateway import BUILD, Gateway, Postgres
+from waiting import until
 
 # `./dev soak` raises these numbers.
 PURCHASES = int(os.environ.get("TURNPIKE_PURCHASES", "60"))
@@ -84,11 +85,7 @@ class Shop:
         return self.nodes[0].balance(account, token)
 
     def until(self, holds, what):
-        deadline = time.monotonic() + WAIT_SECONDS
-        while not holds():
-            if time.monotonic() > deadline:
-                raise AssertionError(what)
-            time.sleep(0.1)
+        until(holds, what, WAIT_SECONDS)
 
     def until_state(self, purchase_id, state):
         account, token = self.accounts[0]

@@ -6,11 +6,11 @@ import concurrent.futures
 import http.client
 import json
 import secrets
-import time
 import unittest
 
 from gateway import BUILD, ONE_UPSTREAM, Gateway, Postgres, new_directory, new_registry
 from upstream import Upstream
+from waiting import until
 from x402 import Chain, Facilitator, Payer, Shared, decoded
 
 WAIT_SECONDS = 180
@@ -103,10 +103,7 @@ class Purchases:
                    "nothing is offered")
 
     def until(self, holds, what):
-        deadline = time.monotonic() + WAIT_SECONDS
-        while not holds():
-            self.assertLess(time.monotonic(), deadline, what)
-            time.sleep(0.05)
+        until(holds, what, WAIT_SECONDS)
 
     def buy(self, amount="10.00", node=None):
         """Begins a purchase that can be paid. Returns its id and the URL where it is paid."""

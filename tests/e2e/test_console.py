@@ -12,6 +12,7 @@ import urllib.parse
 import test_unknown
 from gateway import ROOT, Gateway, new_registry
 from upstream import Upstream
+from waiting import until
 
 BROWSER = ROOT / "tests" / "browser"
 HOSTILE = "<script>alert(1)</script>"
@@ -305,7 +306,7 @@ class UnknownSettlement(test_unknown.Unknown):
             page = operator.page("/console")
             self.assertIn(message, page)
             self.assertIn(self.account, page)
-        self.until(lambda: "none is open" in operator.page("/console"), "it stayed unknown")
+        until(lambda: "none is open" in operator.page("/console"), "it stayed unknown")
 
 
 if __name__ == "__main__":

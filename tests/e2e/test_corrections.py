@@ -7,13 +7,13 @@ import json
 import os
 import sqlite3
 import subprocess
-import time
 import unittest
 
 from engines import OnPostgres, OnSqlite
 from gateway import Gateway, new_registry
 from test_gateway import REGISTRY, TEST, UPSTREAM_KEY
 from upstream import Upstream
+from waiting import until
 
 BODY = {"reason": "too slow", "kind": "refund", "credits": "1"}
 AT_ONCE = 8
@@ -133,11 +133,9 @@ class Corrections:
         reply = self.gateway.get(TEST + "/upstream/status/404", key=self.key)
         self.assertEqual((reply.status, reply.headers["turnpike-credits-charged"]), (404, "0"))
         message = reply.headers["x-request-id"]
-        until = time.monotonic() + 60  # uncharged facts are written lazily
-        code = "billing.message_not_found"
-        while code == "billing.message_not_found" and time.monotonic() < until:
-            code = self.correct(message, message, operator["secret"], **BODY).error_code()
-        self.assertEqual(code, "billing.correction_exceeds_charge")
+        # Uncharged facts are written lazily.
+        until(lambda: self.correct(message, message, operator["secret"], **BODY).error_code() ==
+              "billing.correction_exceeds_charge", "the call is not in the books")
 
     def at_once(self, keys, message, secret):
         with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as callers:
@@ -213,14 +211,11 @@ class CorrectionsOnPostgres(OnPostgres, Corrections, unittest.TestCase):
         refused = self.correct(message, message, secret, **BODY)
         self.postgres.start()
         self.assertEqual((refused.status, refused.headers["retry-after"]), (503, "1"))
-        until = time.monotonic() + 30
-        while (reply := self.correct(message, message, secret, **BODY)).status == 503:
-            self.assertLess(time.monotonic(), until, reply.body)
-        self.assertEqual(reply.status, 200, reply.body)
+        until(lambda: self.correct(message, message, secret, **BODY).status == 200,
+              "it is not corrected")
         balance = f"/v1/billing-accounts/{self.account}/credit-balance"
-        while (shown := self.gateway.get(balance, key=self.key)).status == 503:
-            self.assertLess(time.monotonic(), until, shown.body)
-        self.assertEqual(int(shown.json()["creditBalance"]), before + 1)
+        until(lambda: self.gateway.get(balance, key=self.key).status == 200, "it is not shown")
+        self.assertEqual(self.balance(), before + 1)
 
 
 if __name__ == "__main__":

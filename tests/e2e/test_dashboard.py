@@ -7,7 +7,6 @@ import io
 import json
 import re
 import subprocess
-import time
 import unittest
 import urllib.parse
 
@@ -15,6 +14,7 @@ import test_unknown
 from engines import OnPostgres, OnSqlite
 from gateway import GOVDATA_IMPORT, Gateway
 from people import Browser, Passkey
+from waiting import until
 
 BASE = "/v1/gateway/govdata/global/v1"
 HOSTILE = "<script>alert(1)</script>\"'&"
@@ -103,11 +103,8 @@ class Dashboard(OnSqlite, unittest.TestCase):
         failed = cls.gateway.get(BASE + "/daos/no-such-dao/brief", key=cls.key)
         assert failed.status == 404, failed.body
         cls.failed_id = failed.headers["x-request-id"]
-        for _ in range(500):  # an uncharged fact is written lazily
-            if cls.usage()["totals"]["requests"] == 6:
-                return
-            time.sleep(0.02)
-        raise AssertionError("the failed call is not in the books")
+        # An uncharged fact is written lazily.
+        until(lambda: cls.usage()["totals"]["requests"] == 6, "the failed call is not in the books")
 
     @classmethod
     def api(cls, path):
@@ -428,7 +425,7 @@ class Settling(test_unknown.Unknown):
             self.assertIn("settling", shown.words)
             self.assertIn("Whether this call was charged is not known yet", shown.words)
             self.assertNotIn("How far it came", shown.words)
-        self.until(lambda: "2 Credits given back (void)" in page("/calls/" + message).words,
+        until(lambda: "2 Credits given back (void)" in page("/calls/" + message).words,
                    "it kept settling")
         shown = page("/calls/" + message)
         self.assertNotIn("settling", shown.words)

@@ -5,7 +5,6 @@ revalidation is cheap, and no document contains a brand other than the operator'
 import base64
 import http.client
 import json
-import pathlib
 import re
 import subprocess
 import unittest

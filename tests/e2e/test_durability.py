@@ -4,10 +4,10 @@ PostgreSQL that waits for no standby, and expiry while the clock is not trusted.
 import contextlib
 import signal
 import subprocess
-import time
 import unittest
 
 from gateway import Gateway, Postgres
+from waiting import until
 
 RELAXED = "Charges are answered before the disk has them: the last ones may be lost in a crash."
 ALONE = ("PostgreSQL waits for no standby (synchronous_standby_names): after a failover the last"
@@ -39,9 +39,7 @@ class Durability(unittest.TestCase):
         return reply.json()["relaxed"]
 
     def wait_for(self, sentences):
-        deadline = time.monotonic() + 30
-        while self.relaxed() != sentences:
-            self.assertLess(time.monotonic(), deadline, f"still {self.relaxed()}")
+        until(lambda: self.relaxed() == sentences, lambda: f"still {self.relaxed()}")
 
     def test_readyz_says_nothing_of_full_durability(self):
         self.start()

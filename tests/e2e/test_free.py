@@ -13,6 +13,7 @@ import unittest
 from engines import OnPostgres, OnSqlite
 from gateway import BUILD, GOVDATA_IMPORT, ONE_UPSTREAM, Gateway, Postgres, Redis, new_registry
 from upstream import Upstream
+from waiting import until
 
 REGISTRY = ONE_UPSTREAM + """
 prices:
@@ -203,8 +204,7 @@ class FreeLane(OnSqlite, unittest.TestCase):
         self.assertEqual(reply.headers["ratelimit"], '"concurrency";r=0')
         for caller in callers:
             caller.close()
-        while self.in_use("slow") > 0:
-            pass
+        until(lambda: self.in_use("slow") == 0, "a place is still taken")
         # `short` counts in the same bucket, and its calls end at their deadline.
         for _ in range(3):
             self.refused(self.free("/two/upstream/short:free"), 504, "gateway.upstream_timeout")

@@ -13,6 +13,7 @@ import urllib.parse
 from engines import OnPostgres, OnSqlite
 from gateway import BUILD, Gateway, new_directory, new_registry
 from upstream import Upstream, json_of_size
+from waiting import until
 
 UPSTREAM_KEY = "upstream-secret-7531"
 
@@ -286,9 +287,7 @@ class GatewaySemantics(OnSqlite, unittest.TestCase):
         self.pause(0.8)  # the deadline of the route is 500 ms
         self.assertEqual(self.balance(), before)
         connection.close()
-        for _ in range(2000):
-            if self.balance() != before:
-                break
+        until(lambda: self.balance() != before, "the call was not charged")
         self.assertEqual(before - self.balance(), 2)
 
     @staticmethod
@@ -362,10 +361,7 @@ class GatewaySemantics(OnSqlite, unittest.TestCase):
         connection.close()
         # The gateway notices while the upstream is still working, and then its release is in the
         # books.
-        for _ in range(2000):
-            if self.balance() == before and not self.in_flight():
-                break
-        self.assertEqual(self.balance(), before)
+        until(lambda: self.balance() == before and not self.in_flight(), "the call did not end")
 
     def test_a_half_closed_caller_has_left_but_is_told_what_needs_no_wait(self):
         def half_closed(path):
@@ -470,11 +466,8 @@ class OneGateway(unittest.TestCase):
         light = self.gateway.get(TEST + "/upstream/bytes/1048576", key=self.key)
         self.assertEqual(light.status, 200, "a lighter reply needs no such place")
         running[0].close()  # drained and charged, and its place is freed
-        for _ in range(1000):
-            heavy = self.gateway.get(TEST + "/upstream/bytes/1048577", key=self.key)
-            if heavy.status == 200:
-                break
-        self.assertEqual(heavy.status, 200)
+        until(lambda: self.gateway.get(TEST + "/upstream/bytes/1048577", key=self.key).status ==
+              200, "the place was not freed")
 
     def test_conditions_of_a_provider_block_its_operations_before_anything_is_held(self):
         plugins = new_directory(self)

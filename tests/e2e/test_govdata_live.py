@@ -12,6 +12,7 @@ import unittest
 
 from fake_governance import GOVERNOR, Forum, Hub, Node
 from gateway import ROOT, Gateway, new_directory
+from waiting import until
 
 BASE = "/v1/gateway/govdata/global/v1"
 WAIT_SECONDS = 60
@@ -75,13 +76,10 @@ class Polling(unittest.TestCase):
         return rows[0][0] if rows else None
 
     def wait_for(self, what, condition):
-        end = time.monotonic() + WAIT_SECONDS
-        while not (found := condition()):
-            if time.monotonic() > end:
-                self.fail(f"{what}: not within {WAIT_SECONDS} s; the store says "
-                          f"{self.rows('SELECT * FROM source')}\n{self.gateway.log_text()[-2000:]}")
-            time.sleep(0.02)  # between two checks
-        return found
+        def late():
+            return (f"{what}: not within {WAIT_SECONDS} s; the store says "
+                    f"{self.rows('SELECT * FROM source')}\n{self.gateway.log_text()[-2000:]}")
+        return until(condition, late, WAIT_SECONDS)
 
     def rounds(self):
         return self.value("SELECT coalesce(max(last_success_at), 0) FROM source") or 0

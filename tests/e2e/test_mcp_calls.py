@@ -7,6 +7,7 @@ import unittest
 
 from gateway import ONE_UPSTREAM
 from mcp_wire import LEGACY, MODERN, Wire, WithTools
+from waiting import until
 
 TEST = "/v1/gateway/test"
 
@@ -91,8 +92,7 @@ class Calls(WithTools):
                        {"Authorization": "Bearer " + self.key, "Content-Type": "application/json"})
         self.upstream.arrived.acquire()
         caller.close()
-        while not (facts := self.facts()):
-            pass
+        facts = until(self.facts, "the call is not in the books")
         self.assertEqual([(fact["outcome"], fact["outcomeReason"]) for fact in facts],
                          [("released", "client_gone_before_reply")])
         self.assertEqual(self.charged(), 0)

@@ -10,6 +10,7 @@ import unittest
 from gateway import BUILD, ONE_UPSTREAM, Gateway, new_directory, new_registry
 from mcp import LEGACY, MODERN, Client, ClientError, Inspection
 from upstream import Upstream
+from waiting import until
 from x402 import Chain, Facilitator, Payer, decoded, encoded
 
 TEST = "/v1/gateway/test"
@@ -231,9 +232,8 @@ class CallsThatLast(Callers):
     def usage(self, account, key):
         """Outcome, reason and charge of the account's only row, once it is there."""
         page = f"/v1/billing-accounts/{account}/billing?collection=usage"
-        while not (rows := self.gateway.get(page, key=key).json()["items"]):
-            pass
-        [row] = rows
+        [row] = until(lambda: self.gateway.get(page, key=key).json()["items"],
+                      "the call is not in the books")
         return row["outcome"], row["outcomeReason"], row["creditsCharged"]
 
     @with_each_client

@@ -9,6 +9,7 @@ import unittest
 
 from gateway import ONE_UPSTREAM
 from mcp_wire import WithTools
+from waiting import until
 
 TEST = "/v1/gateway/test"
 
@@ -134,8 +135,8 @@ class Transport(WithTools):
         told = json.loads(answer.read())
         self.assertEqual((answer.status, told["id"], told["error"]["code"]), (200, "a", -32800))
         page = f"/v1/billing-accounts/{self.account}/billing?collection=usage"
-        while not (rows := self.gateway.get(page, key=self.key).json()["items"]):
-            pass
+        rows = until(lambda: self.gateway.get(page, key=self.key).json()["items"],
+                     "the call is not in the books")
         self.assertEqual([(row["outcome"], row["outcomeReason"]) for row in rows],
                          [("released", "client_gone_before_reply")])
         self.assertEqual(self.charged(), 0)

@@ -12,6 +12,7 @@ import unittest
 
 from gateway import ONE_UPSTREAM, Gateway, Postgres, new_registry
 from upstream import Upstream
+from waiting import until
 
 TARGET = "/v1/gateway/test/upstream/echo"
 
@@ -165,15 +166,6 @@ class Nodes(unittest.TestCase):
         accounts.run("migrate")
         return nodes
 
-    def until(self, seconds, done):
-        """Repeats `done` until it is true or the time is over. It does not sleep, because `done`
-        makes calls that take time."""
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            if done():
-                return True
-        return False
-
     def test_one_account_is_spent_to_exactly_zero_though_a_node_is_killed(self):
         granted = 400
         nodes = self.start(*[self.postgres.new_database()] * 3)
@@ -262,7 +254,7 @@ class Nodes(unittest.TestCase):
             self.assertEqual(call(far)[0], 200)
         self.assertLess(sorted(times)[15], 1, times)  # a busy machine may delay a few
         end(proxy)
-        self.assertTrue(self.until(60, lambda: call(near)[0] == 200), near.log_text())
+        until(lambda: call(near)[0] == 200, near.log_text)
         complete = sum(reply.status == 200 for reply in replies)
         unknown = sum(reply.status == 503 and
                       reply.error_code() == "billing.settlement_unknown" for reply in replies)

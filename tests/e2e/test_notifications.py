@@ -13,6 +13,7 @@ import parts
 from engines import OnPostgres, OnSqlite
 from gateway import GOVDATA_IMPORT, ROOT, Gateway, Postgres
 from people import Browser, Passkey
+from waiting import until
 
 SECONDS = 60
 WEBHOOKS = ROOT / "tests" / "webhooks"
@@ -153,19 +154,10 @@ class Notifications(OnSqlite, unittest.TestCase):
     def refused(self, reply, status, code):
         self.assertEqual((reply.status, reply.error_code()), (status, code), reply.body)
 
-    def until(self, done):
-        end = time.monotonic() + SECONDS
-        while time.monotonic() < end:
-            found = done()
-            if found:
-                return found
-            time.sleep(0.05)
-        self.fail("it did not happen")
-
     def until_state(self, state, account=None):
         account = account or self.account
-        return self.until(lambda: [one for one in account.deliveries()["items"]
-                                   if one["state"] == state])[0]
+        return until(lambda: [one for one in account.deliveries()["items"]
+                              if one["state"] == state], f"no delivery is {state}")[0]
 
     # ---- what is sent
 
@@ -197,8 +189,8 @@ class Notifications(OnSqlite, unittest.TestCase):
         made = self.account.endpoint(self.receiver.url)
         self.receiver.answers = [500]
         self.account.send("POST", f"/notification-endpoints/{made['endpointId']}/test")
-        waiting = self.until(lambda: [one for one in self.account.deliveries()["items"]
-                                      if one["attempts"] == 1])[0]
+        waiting = until(lambda: [one for one in self.account.deliveries()["items"]
+                                 if one["attempts"] == 1], "it was not tried once")[0]
         self.assertEqual((waiting["state"], waiting["lastStatus"]), ("pending", 500))
         self.assertIsNotNone(waiting["nextAttemptAt"])
         self.assertIsNotNone(self.account.endpoints()[0]["failingSince"])
@@ -217,8 +209,8 @@ class Notifications(OnSqlite, unittest.TestCase):
         (endpoint,) = self.account.endpoints()
         self.assertEqual((endpoint["enabled"], endpoint["disabledReason"]), (False, "gone"))
         second = self.account.buy("two")
-        self.until(lambda: self.account.send("GET", "/purchases/" + second).json().get("state") ==
-                   "credited")
+        until(lambda: self.account.send("GET", "/purchases/" + second).json().get("state") ==
+              "credited", "it was not credited")
         self.assertEqual(len(self.account.deliveries()["items"]), 1)
         test = f"/notification-endpoints/{made['endpointId']}/test"
         self.refused(self.account.send("POST", test), 400, "notification.endpoint_invalid")
@@ -259,8 +251,8 @@ class Notifications(OnSqlite, unittest.TestCase):
         data = json.loads(request[2])["data"]
         self.assertEqual((data["balance"], data["threshold"]), (str(balance), str(balance + 1)))
         self.account.buy("one")  # 10,000 Credits, far above the threshold
-        self.until(lambda: self.gateway.balance(self.account.id, self.account.key) ==
-                   balance + 10_000)
+        until(lambda: self.gateway.balance(self.account.id, self.account.key) == balance + 10_000,
+              "the Credits did not come")
         # The balance has not fallen since, so the next notification is about the new threshold.
         self.account.send("PUT", "/notification-settings",
                           {"creditsLowThreshold": str(balance + 10_001)})
@@ -374,8 +366,8 @@ class Notifications(OnSqlite, unittest.TestCase):
         self.receiver.answers = [410]
         self.account.buy("one")
         self.until_state("failed")
-        log = self.until(lambda: "notification_endpoint_disabled" in self.gateway.log_text() and
-                         self.gateway.log_text())
+        log = until(lambda: "notification_endpoint_disabled" in self.gateway.log_text() and
+                    self.gateway.log_text(), "it was not disabled")
         for secret in (made["secret"], rotated["secret"]):
             self.assertNotIn(secret, log)
             self.assertNotIn(secret.removeprefix("whsec_"), log)
@@ -406,12 +398,8 @@ class Addresses(unittest.TestCase):
             self.assertEqual((reply.status, reply.error_code()),
                              (400, "notification.endpoint_invalid"), url)
         account.send("POST", f"/notification-endpoints/{made['endpointId']}/test")
-        end = time.monotonic() + SECONDS
-        while time.monotonic() < end:
-            (delivery,) = account.deliveries()["items"]
-            if delivery["attempts"]:
-                break
-            time.sleep(0.05)
+        until(lambda: account.deliveries()["items"][0]["attempts"], "it was not tried")
+        (delivery,) = account.deliveries()["items"]
         self.assertIn("not public", delivery["lastProblem"])
         self.assertEqual(receiver.requests, [])
 
@@ -507,9 +495,7 @@ class Crashes(unittest.TestCase):
         gateway.kill()
         gateway.start()
         # This happens once the lease of the killed process is over.
-        end = time.monotonic() + 2 * SECONDS
-        while len(receiver.requests) < 2 and time.monotonic() < end:
-            time.sleep(0.1)
+        until(lambda: len(receiver.requests) > 1, "it was not sent again", 2 * SECONDS)
         again = receiver.wait_for(2)[1]
         self.assertEqual(lower(again[1])["webhook-id"], lower(cut[1])["webhook-id"])
         self.assertEqual(again[2], cut[2])
@@ -554,13 +540,8 @@ class TwoNodes(unittest.TestCase):
         for number in range(4):
             account.buy(f"key{number}")
         requests = receiver.wait_for(20)
-        end = time.monotonic() + SECONDS
-        while time.monotonic() < end:
-            states = {one["state"] for one in account.deliveries("?limit=100")["items"]}
-            if states == {"delivered"}:
-                break
-            time.sleep(0.05)
-        self.assertEqual(states, {"delivered"})
+        until(lambda: {one["state"] for one in account.deliveries("?limit=100")["items"]} ==
+              {"delivered"}, "not all were delivered")
         self.assertEqual(len(receiver.requests), 20)
         self.assertEqual(len({lower(request[1])["webhook-id"] for request in requests}), 4)
 

@@ -10,6 +10,7 @@ from engines import OnPostgres, OnSqlite
 from gateway import ONE_UPSTREAM, Gateway, Postgres, new_registry
 from people import Browser, Passkey
 from upstream import Upstream
+from waiting import until
 
 REGISTRY = ONE_UPSTREAM + """
 prices:
@@ -462,9 +463,7 @@ class WhileTheDatabaseIsAway(unittest.TestCase):
         self.assertEqual(browser.send("GET", "/account").status, 503)
         self.assertEqual(gateway.get("/v1/me", key=token).status, 503)
         postgres.start()
-        while browser.json("GET", "/v1/me")[0] == 503:
-            pass  # until the gateway has connected again
-        self.assertEqual(browser.json("GET", "/v1/me")[0], 200)
+        until(lambda: browser.json("GET", "/v1/me")[0] == 200, "it has not connected again")
         self.assertEqual(gateway.get("/v1/me", key=token).status, 200)
 
 

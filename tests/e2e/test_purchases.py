@@ -9,6 +9,7 @@ import unittest
 from engines import OnPostgres, OnSqlite
 from gateway import Gateway
 from people import Browser, Passkey
+from waiting import until
 
 SECONDS = 30
 
@@ -79,13 +80,9 @@ class Purchases(OnSqlite, unittest.TestCase):
         return self.wait_for(purchase["purchaseId"], "credited")
 
     def wait_for(self, purchase_id, state):
-        until = time.monotonic() + SECONDS
-        while time.monotonic() < until:
-            found = self.get("/purchases/" + purchase_id)
-            if found["state"] == state:
-                return found
-            time.sleep(0.05)
-        self.fail(f"it did not become {state}: {found}")
+        until(lambda: self.get("/purchases/" + purchase_id)["state"] == state,
+              f"{purchase_id} is not {state}")
+        return self.get("/purchases/" + purchase_id)
 
     # ---- offers and buying
 

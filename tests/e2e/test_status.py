@@ -3,8 +3,6 @@ report, and what remains when nodes are killed. A round takes a second here inst
 
 import contextlib
 import json
-import signal
-import subprocess
 import threading
 import time
 import unittest
@@ -13,6 +11,7 @@ from gateway import Gateway, Postgres, new_directory, new_registry
 from people import Browser, Passkey
 from test_console import Operator
 from upstream import Upstream
+from waiting import until
 
 REGISTRY = """
 provider: {{key: weather, name: Weather, base_path: /v1/gateway/weather}}
@@ -68,10 +67,7 @@ class Status(unittest.TestCase):
         return gateway
 
     def wait_until(self, what, holds):
-        deadline = time.monotonic() + WAIT_SECONDS
-        while not holds():
-            self.assertLess(time.monotonic(), deadline, what)
-            time.sleep(0.1)
+        until(holds, what, WAIT_SECONDS)
 
     @staticmethod
     def status(gateway, path="/gateway"):

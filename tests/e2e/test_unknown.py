@@ -5,12 +5,12 @@ import contextlib
 import os
 import subprocess
 import threading
-import time
 import unittest
 
 from gateway import Gateway, Postgres, new_registry
 from test_gateway import REGISTRY, TEST, UPSTREAM_KEY
 from upstream import Upstream
+from waiting import until
 
 WAIT_SECONDS = 30
 
@@ -55,12 +55,6 @@ class Unknown(unittest.TestCase):
     def balance(self):
         return self.gateway.balance(self.account, self.key)
 
-    def until(self, holds, what):
-        deadline = time.monotonic() + WAIT_SECONDS
-        while not holds():
-            self.assertLess(time.monotonic(), deadline, what)
-            time.sleep(0.05)
-
     def until_told(self, call):
         """The request id of `call`, whose caller was told that the settlement is unknown."""
         self.upstream.release()
@@ -86,7 +80,7 @@ class Unknown(unittest.TestCase):
         return result.stdout.strip() == "2"
 
     def check_undone(self, message):
-        self.until(lambda: self.balance() == self.before, "the Credits did not come back")
+        until(lambda: self.balance() == self.before, "the Credits did not come back")
         rows = self.gateway.get(
             f"/v1/billing-accounts/{self.account}/billing?collection=usage",
             key=self.key).json()["items"]
@@ -101,7 +95,7 @@ class Unknown(unittest.TestCase):
         with self.held_facts():
             message = self.until_told(call)
             self.assertFalse(self.is_charged(message))
-        self.until(lambda: self.is_charged(message), "the charge did not commit")
+        until(lambda: self.is_charged(message), "the charge did not commit")
         self.check_undone(message)
 
     def test_the_next_process_undoes_it_when_this_one_is_killed(self):
@@ -109,7 +103,7 @@ class Unknown(unittest.TestCase):
         with self.held_facts():
             message = self.until_told(call)
             self.gateway.kill()
-        self.until(lambda: self.is_charged(message), "the charge did not commit")
+        until(lambda: self.is_charged(message), "the charge did not commit")
         self.gateway.start()
         self.check_undone(message)
 

@@ -17,6 +17,7 @@ from gateway import BUILD, ONE_UPSTREAM, Gateway, Postgres, new_directory, new_r
 from mcp_wire import ToolReply, Wire
 from test_console import Operator
 from upstream import Upstream
+from waiting import until
 from x402 import Chain, Facilitator, Payer, Shared, decoded, encoded
 
 PRICE = 1000
@@ -130,7 +131,7 @@ class Lane:
     def start(self, gateway):
         """Starts the gateway and waits until it offers what the facilitator supports."""
         gateway.start()
-        self.until(lambda: gateway.get(TEST + GOOD).status == 402, "nothing is offered")
+        until(lambda: gateway.get(TEST + GOOD).status == 402, "nothing is offered")
 
     def restart(self):
         self.gateway.kill()
@@ -139,12 +140,6 @@ class Lane:
     def start_again(self):
         self.mend()
         self.start(self.gateway)
-
-    def until(self, holds, what):
-        deadline = time.monotonic() + WAIT_SECONDS
-        while not holds():
-            self.assertLess(time.monotonic(), deadline, what)
-            time.sleep(0.05)
 
     # --- money
 
@@ -306,7 +301,7 @@ class Offers(Lane):
         self.assertEqual(old.status, 200, old.body)
         [first] = did()["assertionMethod"]
         self.gateway.run("x402", "rotate")
-        self.until(lambda: did()["assertionMethod"] != [first], "the new key is not published")
+        until(lambda: did()["assertionMethod"] != [first], "the new key is not published")
         self.assertEqual(len(did()["verificationMethod"]), 2)
         self.assertTrue(self.payer.verify_receipt(old.headers["payment-response"],
                                                   challenge)["fits"])
@@ -371,7 +366,7 @@ class Payments(Lane):
         for _ in range(2):
             self.assert_paid(self.pay(self.payment()))
         # A call is counted when its line is logged, which is after its last byte.
-        self.until(lambda: '<td>x402</td><td class="number">2</td>' in
+        until(lambda: '<td>x402</td><td class="number">2</td>' in
                    operator.page("/console/revenue"), "two calls of the lane are counted")
         page = operator.page("/console/revenue")
         self.assertNotIn("No call was paid that way.", page)
@@ -819,7 +814,7 @@ class Nodes(OnPostgres, Lane, unittest.TestCase):
         self.assert_charged(1)
 
     def test_did_json_lists_the_keys_of_both(self):
-        self.until(lambda: len({method["id"].partition("#")[2] for method in self.gateway.get(
+        until(lambda: len({method["id"].partition("#")[2] for method in self.gateway.get(
             "/.well-known/did.json").json()["verificationMethod"]}) == 2, "one key is missing")
 
 

@@ -8,6 +8,7 @@ import threading
 import unittest
 
 from test_x402 import GOOD, TEST, Lane
+from waiting import until
 from x402 import decoded, encoded
 
 
@@ -46,9 +47,9 @@ class RegistryChanges(Lane, unittest.TestCase):
         self.assertEqual(self.gateway.get("/.well-known/did.json").json(), keys)
         self.assert_refused(self.pay(unpaid), 400, "x402.not_payable")
         self.assertEqual(self.gateway.get(TEST + GOOD).status, 401)
-        self.until(lambda: self.open_settlements() == 1, "the open settlement is not counted")
+        until(lambda: self.open_settlements() == 1, "the open settlement is not counted")
         self.mend()
-        self.until(lambda: self.open_settlements() == 0, "the settlement is not ended")
+        until(lambda: self.open_settlements() == 0, "the settlement is not ended")
         self.assertEqual(self.pay(lost).status, 200)
         self.assert_charged(2)
         did, receipt = self.directory / "did.json", self.directory / "receipt"
@@ -134,7 +135,7 @@ class LyingFacilitator(Lane, unittest.TestCase):
         reply = self.pay(self.payment())
         self.assertEqual(reply.status, 200, "it is believed at first")
         self.assert_charged(0)
-        self.until(lambda: self.gauge("settlements_doubted") == 1, "nobody doubts it")
+        until(lambda: self.gauge("settlements_doubted") == 1, "nobody doubts it")
         [doubted] = self.gateway.run_json("x402", "doubted")
         self.assertEqual((doubted["audit"], doubted["transaction"]), ("doubted", "0x" + "ab" * 32))
         self.assertIn("the chain does not show the payment", self.gateway.log_text())

@@ -22,6 +22,7 @@ import unittest
 import gateway as gateway_module
 from gateway import BUILD, ROOT
 from test_x402 import GOOD, PRICE, WAIT_SECONDS, Lane, OnPostgres
+from waiting import until
 from x402 import decoded
 
 TABLE = ROOT / "plugins" / "x402" / "CRASHES.md"
@@ -108,7 +109,7 @@ class CrashTable(Lane):
         payment = self.new_payment(flow.path)
         self.log.write_text("")
         self.assert_paid(self.pay(payment, flow.path))
-        self.until(lambda: "reply_ended" in self.log.read_text().split(), "it did not end")
+        until(lambda: "reply_ended" in self.log.read_text().split(), "it did not end")
         times, steps = collections.Counter(), []
         for point in self.log.read_text().split():
             if point.startswith(("round_", "purchase_", "refund_")):  # passed by no call
@@ -156,7 +157,7 @@ class CrashTable(Lane):
         else was asked."""
         for one in asked:
             if one == WORK:
-                self.until(lambda: len(self.upstream.requests) > worked, step)
+                until(lambda: len(self.upstream.requests) > worked, step)
             else:
                 name = "verify" if one == VERIFY else "broadcast"
                 self.facilitator.wait(name, self.calls[name] + 1)

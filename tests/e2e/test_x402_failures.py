@@ -5,6 +5,7 @@ import re
 import unittest
 
 from test_x402 import GOOD, TEST, WAIT_SECONDS, Lane, OnPostgres
+from waiting import until
 from x402 import Facilitator, decoded
 
 
@@ -19,7 +20,7 @@ class Failures(Lane):
                 self.assertNotIn(b"secret internals", reply.body)
                 self.assertEqual(self.upstream.requests, [])
                 self.facilitator.clear()
-        self.until(lambda: self.pay(payment).status == 200, "the payment is good later")
+        until(lambda: self.pay(payment).status == 200, "the payment is good later")
         self.assert_charged(1)
 
     def test_the_next_facilitator_is_asked_when_one_is_gone(self):
@@ -93,15 +94,15 @@ class Failures(Lane):
             re.MULTILINE)]
 
     def test_open_settlements_are_in_the_metrics(self):
-        self.until(lambda: self.open_settlements() == [0, 0], "none is open")
+        until(lambda: self.open_settlements() == [0, 0], "none is open")
         payment = self.payment()
         self.facilitator.fault("settle", "html")
         self.assert_unknown(self.pay(payment))
-        self.until(lambda: self.open_settlements()[0] == 1 and self.open_settlements()[1] >= 1,
+        until(lambda: self.open_settlements()[0] == 1 and self.open_settlements()[1] >= 1,
                    "one is open, and grows old")
         self.facilitator.clear()
         self.until_paid(payment)
-        self.until(lambda: self.open_settlements() == [0, 0], "none is open any more")
+        until(lambda: self.open_settlements() == [0, 0], "none is open any more")
         self.assert_charged(1)
 
     def test_the_answer_to_a_settlement_is_lost(self):
@@ -217,11 +218,11 @@ class FailuresOnPostgres(OnPostgres, Failures, unittest.TestCase):
         payment = self.payment()
         self.postgres.stop()
         self.addCleanup(lambda: self.postgres.process.returncode is None or self.postgres.start())
-        self.until(lambda: self.gateway.get(TEST + GOOD).status == 503, "it still asks for money")
+        until(lambda: self.gateway.get(TEST + GOOD).status == 503, "it still asks for money")
         for reply in (self.gateway.get(TEST + GOOD), self.pay(payment)):
             self.assert_refused(reply, 503, "x402.unavailable")
         self.postgres.start()
-        self.until(lambda: self.gateway.get(TEST + GOOD).status == 402, "it offers again")
+        until(lambda: self.gateway.get(TEST + GOOD).status == 402, "it offers again")
         self.assert_paid(self.pay(payment))
         self.assert_charged(1)
 

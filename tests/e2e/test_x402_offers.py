@@ -16,10 +16,10 @@ import unittest
 
 from gateway import BUILD, ONE_UPSTREAM, Gateway, new_directory, new_registry
 from upstream import Upstream
+from waiting import until
 from x402 import decoded, encoded
 
 PATH = "/v1/gateway/test/upstream/bytes/100"
-WAIT_SECONDS = 60
 BASE = "eip155:84532"
 SOLANA = "solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1"
 FEE_PAYER = "CKPKJWNdJEqa81x7CkZ14BVPiY6y16Sxs7owznqtWYp5"
@@ -119,10 +119,7 @@ class Offers(unittest.TestCase):
         self.addCleanup(self.gateway.close)
         self.gateway.run("check")
         self.gateway.start()
-        deadline = time.monotonic() + WAIT_SECONDS
-        while self.gateway.get(PATH).status != 402:
-            self.assertLess(time.monotonic(), deadline, "nothing is offered")
-            time.sleep(0.05)
+        until(lambda: self.gateway.get(PATH).status == 402, "nothing is offered")
 
     def payment(self, network, payload):
         """A payment for a fresh challenge, as a client would make it."""
