@@ -99,7 +99,7 @@ function(turnpike_test name)
   add_executable(${name}_test ${ARG_SOURCES})
   set_target_properties(${name}_test PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   target_include_directories(${name}_test PRIVATE ${PROJECT_SOURCE_DIR}/tests)
-  target_link_libraries(${name}_test PRIVATE ${ARG_LINKS} turnpike_test_paths turnpike_options
+  target_link_libraries(${name}_test PRIVATE ${ARG_LINKS} turnpike_test_files turnpike_options
     GTest::gtest GTest::gmock GTest::gtest_main)
   if(NOT ARG_OPTIMISED)
     target_compile_options(${name}_test PRIVATE ${turnpike_test_options})

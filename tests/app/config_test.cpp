@@ -1,5 +1,6 @@
 #include "app/config/config.h"
 #include "support/paths.h"
+#include "support/temporary.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -12,12 +13,7 @@ namespace {
 
 class ConfigTest : public testing::Test {
  protected:
-  void SetUp() override { ASSERT_NE(mkdtemp(directory_), nullptr); }
-  void TearDown() override {
-    std::remove(path().c_str());
-    rmdir(directory_);
-  }
-  [[nodiscard]] std::string path() const { return std::string(directory_) + "/turnpike.yaml"; }
+  [[nodiscard]] std::string path() const { return directory_.file("turnpike.yaml"); }
   void write(const std::string& text) const { std::ofstream(path()) << text; }
 
   // The texts of the problems in `text`.
@@ -31,7 +27,7 @@ class ConfigTest : public testing::Test {
     return texts;
   }
 
-  char directory_[32] = "/tmp/turnpike-config-XXXXXX";
+  const support::TemporaryDirectory directory_;
 };
 
 TEST_F(ConfigTest, ShippedConfigurationsAreValid) {
@@ -141,7 +137,7 @@ TEST_F(ConfigTest, PathsInTheFileAreRelativeToItAndThoseOfSettingsAreNot) {
   write("data_dir: data\nregistry: {path: /absolute}\n");
   const auto from_file = read_config(path(), {});
   ASSERT_TRUE(from_file.ok());
-  EXPECT_EQ(from_file->data_dir, std::string(directory_) + "/data");
+  EXPECT_EQ(from_file->data_dir, directory_.file("data"));
   EXPECT_EQ(from_file->registry_path, "/absolute");
   const auto from_setting = read_config(path(), {"data_dir=data"});
   ASSERT_TRUE(from_setting.ok());
@@ -326,10 +322,10 @@ TEST_F(ConfigTest, AMissingFileSaysSo) {
 }
 
 TEST_F(ConfigTest, ADirectoryIsNoFile) {
-  const auto config = read_config(directory_, {});
+  const auto config = read_config(directory_.path(), {});
   ASSERT_FALSE(config.ok()) << "the defaults were taken for its content";
   EXPECT_EQ(config.error().front().text(),
-            std::string(directory_) + ": cannot be read; name another with --config");
+            directory_.path() + ": cannot be read; name another with --config");
 }
 
 // Otherwise each of these would fail only at the start, or not at all.
@@ -403,7 +399,7 @@ TEST_F(ConfigTest, PagesAreNamedByTheirOrigins) {
 
 TEST_F(ConfigTest, UrlsWithPasswordsMayBeSecrets) {
   write("storage: {engine: postgres, postgres: {url: {secret: {file: turnpike.url}}}}\n");
-  const std::string file = std::string(directory_) + "/turnpike.url";
+  const std::string file = directory_.file("turnpike.url");
   const auto missing = read_config(path(), {});
   ASSERT_FALSE(missing.ok());
   EXPECT_EQ(missing.error().front().text(), path() + ":1:45: storage.postgres.url: the file " +
@@ -446,12 +442,12 @@ TEST_F(ConfigTest, PluginDirectoriesAreOneOrAList) {
   write("plugins: {directory: own}\n");
   const auto one = read_config(path(), {});
   ASSERT_TRUE(one.ok());
-  EXPECT_EQ(one->plugins_directories, std::vector<std::string>{std::string(directory_) + "/own"});
+  EXPECT_EQ(one->plugins_directories, std::vector<std::string>{directory_.file("own")});
   write("plugins: {directory: [own, /usr/lib/turnpike]}\n");
   const auto list = read_config(path(), {});
   ASSERT_TRUE(list.ok());
   EXPECT_EQ(list->plugins_directories,
-            (std::vector<std::string>{std::string(directory_) + "/own", "/usr/lib/turnpike"}));
+            (std::vector<std::string>{directory_.file("own"), "/usr/lib/turnpike"}));
   EXPECT_EQ(read_config(path(), {"plugins.directory=here"})->plugins_directories,
             std::vector<std::string>{"here"});
   EXPECT_EQ(problems_of("plugins: {directory: [a, {b: c}]}").size(), 1u);

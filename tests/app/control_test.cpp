@@ -4,23 +4,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <stdexcept>
 #include <string>
 #include <system_error>
 #include <vector>
+
+#include "support/temporary.h"
 
 namespace turnpike::app {
 namespace {
 
 class ControlTest : public testing::Test {
  protected:
-  void SetUp() override { ASSERT_NE(mkdtemp(directory_), nullptr); }
-  void TearDown() override { rmdir(directory_); }
-  [[nodiscard]] std::string path() const { return std::string(directory_) + "/control.sock"; }
+  [[nodiscard]] std::string path() const { return directory_.file("control.sock"); }
 
  private:
-  char directory_[32] = "/tmp/turnpike-control-XXXXXX";
+  const support::TemporaryDirectory directory_;
 };
 
 TEST_F(ControlTest, AnswersOneLineWithOneLine) {

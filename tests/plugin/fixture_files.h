@@ -1,13 +1,12 @@
 // The path of the fixture plugins, and a test's own directory with some of them. One Thread.
 #pragma once
 
-#include <stdlib.h>
-
 #include <filesystem>
 #include <string>
 #include <string_view>
 
 #include "support/paths.h"
+#include "support/temporary.h"
 
 namespace turnpike::plugin {
 
@@ -18,14 +17,6 @@ inline std::filesystem::path fixture(std::string_view name) {
 
 class PluginDirectory {
  public:
-  PluginDirectory() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "turnpike-XXXXXX").string();
-    path_ = mkdtemp(pattern.data());
-  }
-  ~PluginDirectory() { std::filesystem::remove_all(path_); }
-  PluginDirectory(const PluginDirectory&) = delete;
-  PluginDirectory& operator=(const PluginDirectory&) = delete;
-
   std::filesystem::path add(std::string_view fixture_name) const {
     const auto source = fixture(fixture_name);
     const auto target = path_ / source.filename();
@@ -35,7 +26,8 @@ class PluginDirectory {
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
 
  private:
-  std::filesystem::path path_;
+  const support::TemporaryDirectory directory_;
+  const std::filesystem::path path_ = directory_.path();
 };
 
 }  // namespace turnpike::plugin

@@ -4,31 +4,23 @@
 #pragma once
 
 #include <fcntl.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <filesystem>
 #include <string>
+
+#include "support/temporary.h"
 
 namespace turnpike::plugin {
 
 class Gate {
  public:
-  Gate() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "turnpike-XXXXXX").string();
-    directory_ = mkdtemp(pattern.data());
-    path_ = directory_ / "gate";
-    mkfifo(path_.c_str(), 0600);
-  }
-  ~Gate() {
-    open();
-    std::filesystem::remove_all(directory_);
-  }
+  Gate() { mkfifo(path_.c_str(), 0600); }
+  ~Gate() { open(); }
   Gate(const Gate&) = delete;
   Gate& operator=(const Gate&) = delete;
 
-  [[nodiscard]] std::string path() const { return path_.string(); }
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
   // Opening a FIFO for writing waits until it is opened for reading.
   void wait_for_plugin() { writer_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC); }
   void open() {
@@ -37,8 +29,8 @@ class Gate {
   }
 
  private:
-  std::filesystem::path directory_;
-  std::filesystem::path path_;
+  const support::TemporaryDirectory directory_;
+  const std::string path_ = directory_.file("gate");
   int writer_ = -1;
 };
 

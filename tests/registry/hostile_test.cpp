@@ -11,6 +11,7 @@
 
 #include "base/limits.h"
 #include "registry/programs.h"
+#include "support/temporary.h"
 
 namespace turnpike::registry {
 namespace {
@@ -170,17 +171,12 @@ TEST(Hostile, TextsOfToolsAreBounded) {
 
 class ReadSources : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (std::filesystem::temp_directory_path() / "registry-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    directory = name;
-  }
-  void TearDown() override { std::filesystem::remove_all(directory); }
   void write(const std::string& name, std::string_view text) const {
     std::filesystem::create_directories((directory / name).parent_path());
     std::ofstream(directory / name) << text;
   }
-  std::filesystem::path directory;
+  const support::TemporaryDirectory kept;
+  const std::filesystem::path directory = kept.path();
 };
 
 TEST_F(ReadSources, TakesYamlFilesBelowTheDirectoryByName) {

@@ -13,6 +13,8 @@ class TemporaryDirectory {
   TemporaryDirectory(const TemporaryDirectory&) = delete;
   TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
+  // The path of a file or directory in it.
+  [[nodiscard]] std::string file(const std::string& name) const { return path_ + "/" + name; }
 
  private:
   std::string path_;

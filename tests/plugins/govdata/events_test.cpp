@@ -29,7 +29,7 @@ class EventsTest : public StoreTest {
     const std::string before = all_events();
     EXPECT_NE(before, "");
     const Transaction transaction(store(), Transaction::Kind::write);
-    rebuild_events(store(), clock.time_ms + ms_per_day);
+    rebuild_events(store(), clock.now_ms() + ms_per_day);
     EXPECT_EQ(all_events(), before);
   }
   std::int64_t happened(const char* type, std::int64_t from, std::int64_t to, std::int64_t now) {
@@ -71,12 +71,12 @@ class EventsTest : public StoreTest {
 
 TEST_F(EventsTest, DecentralandOfFebruary2023) {
   REQUIRE_SHARED_DATA();
-  clock.time_ms = at("2023-02-28T10:30:55Z");
+  clock.step_ms(at("2023-02-28T10:30:55Z") - clock.now_ms());
   ImportOptions with = options(Format::snapshot_graphql, "decentraland");
-  with.now_ms = clock.time_ms;
+  with.now_ms = clock.now_ms();
   import_shared(with, "decentraland/derived.snapshot-hub.proposals.json");
   const auto count = [&](const char* type) {
-    return happened(type, at("2023-02-01T00:00:00Z"), at("2023-03-01T00:00:00Z"), clock.time_ms);
+    return happened(type, at("2023-02-01T00:00:00Z"), at("2023-03-01T00:00:00Z"), clock.now_ms());
   };
   EXPECT_EQ(count("proposal_created"), 30);
   EXPECT_EQ(count("proposal_voting_started"), 30);
@@ -91,7 +91,7 @@ TEST_F(EventsTest, DecentralandOfFebruary2023) {
 }
 
 TEST_F(EventsTest, TheSampleIsRebuiltAlike) {
-  load_sample(store(), support::source_path("plugins/govdata/sample"), clock.time_ms, nullptr);
+  load_sample(store(), support::source_path("plugins/govdata/sample"), clock.now_ms(), nullptr);
   EXPECT_EQ(number("SELECT count(DISTINCT event_type) FROM governance_event"), 7)
       << "the sample shows every type";
   expect_rebuilt_alike();
@@ -178,7 +178,7 @@ TEST_F(EventsTest, ACancellationEndsVotingEarlyOrPreventsIt) {
     return R"({"eventName":")" + std::string(event) + R"(","address":"0xaa","chainId":1,)" +
            R"("blockNumber":")" + block + R"(","logIndex":0,"args":)" + arguments + "}\n";
   };
-  TemporaryFolder folder;
+  support::TemporaryDirectory folder;
   {
     std::FILE* blocks = std::fopen(folder.file("blocks.csv").c_str(), "w");
     std::fputs("block_number,timestamp\n1000,1700000000\n100000,1701188000\n", blocks);

@@ -16,7 +16,7 @@ using List = std::vector<std::string>;
 class FeedsTest : public StoreTest {
  protected:
   void SetUp() override {
-    load_sample(store(), support::source_path("plugins/govdata/sample"), clock.time_ms, nullptr);
+    load_sample(store(), support::source_path("plugins/govdata/sample"), clock.now_ms(), nullptr);
   }
   Answer ask(Operation operation, const std::string& query,
              std::vector<std::string_view> path_values = {}) {
@@ -36,8 +36,8 @@ class FeedsTest : public StoreTest {
   }
   // A query for the last `days` before the clock's time.
   [[nodiscard]] std::string last(std::int64_t days) const {
-    return "start_ms=" + std::to_string(clock.time_ms - days * ms_per_day) +
-           "&end_ms=" + std::to_string(clock.time_ms + 1) + "&limit=200";
+    return "start_ms=" + std::to_string(clock.now_ms() - days * ms_per_day) +
+           "&end_ms=" + std::to_string(clock.now_ms() + 1) + "&limit=200";
   }
   static List all(const Json& items, const char* name) {
     List values;
@@ -58,7 +58,7 @@ TEST_F(FeedsTest, EventsInTheOrderOfTime) {
   for (const Json& item : feed["items"]) {
     EXPECT_LE(before, item["eventTimeMs"].get<std::int64_t>());
     before = item["eventTimeMs"];
-    EXPECT_LE(before, clock.time_ms) << "nothing that is yet to happen";
+    EXPECT_LE(before, clock.now_ms()) << "nothing that is yet to happen";
     EXPECT_EQ(item["itemRef"], item["evidenceRef"]);
     EXPECT_FALSE(item.contains("intelligence"));
     if (item["eventType"] == "proposal_voting_ended") {
@@ -71,10 +71,10 @@ TEST_F(FeedsTest, EventsInTheOrderOfTime) {
 TEST_F(FeedsTest, EventsAreWalkedByTheirLastTime) {
   const List whole = all(data(Operation::events, last(365))["items"], "eventId");
   List walked;
-  std::int64_t from = clock.time_ms - 365 * ms_per_day;
+  std::int64_t from = clock.now_ms() - 365 * ms_per_day;
   for (int pages = 0; pages < 500; ++pages) {
     const Json page = data(Operation::events, "start_ms=" + std::to_string(from) + "&end_ms=" +
-                                                  std::to_string(clock.time_ms + 1) + "&limit=5");
+                                                  std::to_string(clock.now_ms() + 1) + "&limit=5");
     for (const std::string& id : all(page["items"], "eventId")) {
       if (std::find(walked.begin(), walked.end(), id) == walked.end()) walked.push_back(id);
     }
@@ -87,9 +87,9 @@ TEST_F(FeedsTest, EventsAreWalkedByTheirLastTime) {
 // An import discovers all that it brings in one millisecond.
 TEST_F(FeedsTest, EventsOfOneMillisecondAreWalkedByTheirIds) {
   const std::string basis = "&time_basis=discovered_time";
-  const std::string end = "&end_ms=" + std::to_string(clock.time_ms + 1);
-  const Json at_once = data(Operation::events, "start_ms=" + std::to_string(clock.time_ms) + end +
-                                                   basis + "&limit=200");
+  const std::string end = "&end_ms=" + std::to_string(clock.now_ms() + 1);
+  const Json at_once = data(
+      Operation::events, "start_ms=" + std::to_string(clock.now_ms()) + end + basis + "&limit=200");
   ASSERT_GT(at_once["count"], 10);
   for (const char* more : {"", "&importance_min=40", "&event_types=proposal_created"}) {
     const std::string query = end + basis + more;
@@ -114,7 +114,7 @@ TEST_F(FeedsTest, AListEndsBeforeItsReplyIsTooLong) {
   const Json signals = data(Operation::signals, last(365) + "&sort=recent");
   const Json events = data(Operation::events, last(365));
   store().execute("UPDATE proposal SET url = 'https://example.org/' || hex(zeroblob(32000))");
-  clock.time_ms += 60'000;  // beyond what the cache keeps
+  clock.move_ms(60'000);  // beyond what the cache keeps
   for (const auto& [operation, whole, id] :
        {std::tuple{Operation::signals, signals, "signalId"},
         std::tuple{Operation::events, events, "eventId"}}) {
@@ -236,13 +236,12 @@ TEST_F(FeedsTest, ParametersOfTheFeedsAreChecked) {
 }
 
 TEST_F(FeedsTest, TheClockAloneBringsEventsInWithoutAWriter) {
-  const std::string foreseen =
-      "SELECT min(event_time) FROM governance_event WHERE event_time > " +
-      std::to_string(clock.time_ms);
+  const std::string foreseen = "SELECT min(event_time) FROM governance_event WHERE event_time > " +
+                               std::to_string(clock.now_ms());
   const std::int64_t next_ms = number(foreseen);
-  ASSERT_GT(next_ms, clock.time_ms) << "votes that are yet to end";
+  ASSERT_GT(next_ms, clock.now_ms()) << "votes that are yet to end";
   const auto count = [&](std::int64_t now_ms) {
-    clock.time_ms = now_ms;
+    clock.step_ms(now_ms - clock.now_ms());
     return data(Operation::events, "start_ms=" + std::to_string(next_ms) +
                                        "&end_ms=" + std::to_string(next_ms + 1))["count"];
   };
@@ -289,7 +288,7 @@ class FeedWalkTest : public StoreTest {
       const auto type = static_cast<EventType>(any(7));
       const bool is_topic = type <= EventType::forum_topic_created;
       const std::int64_t event_time =
-          clock.time_ms + ms_per_day - std::int64_t{any(400 * 24)} * ms_per_hour;
+          clock.now_ms() + ms_per_day - std::int64_t{any(400 * 24)} * ms_per_hour;
       const std::int64_t late_ms = any(3) == 0 ? std::int64_t{any(2000)} * ms_per_hour : 0;
       const std::string id = "evt_" + sha256_hex(std::to_string(at)).substr(0, 32);
       const bool is_reminder = type == EventType::proposal_voting_ending_soon;
@@ -310,12 +309,12 @@ class FeedWalkTest : public StoreTest {
     transaction.commit();
   }
   RouteRequest request(Operation operation, const std::string& query) {
-    RouteRequest asked = parse_request({operation, {}, query_ = query, ""}, clock.time_ms);
+    RouteRequest asked = parse_request({operation, {}, query_ = query, ""}, clock.now_ms());
     return asked;
   }
   [[nodiscard]] std::string span(std::int64_t days) const {
-    return "start_ms=" + std::to_string(clock.time_ms - days * ms_per_day) +
-           "&end_ms=" + std::to_string(clock.time_ms + ms_per_hour);
+    return "start_ms=" + std::to_string(clock.now_ms() - days * ms_per_day) +
+           "&end_ms=" + std::to_string(clock.now_ms() + ms_per_hour);
   }
 
  private:
@@ -334,7 +333,7 @@ TEST_F(FeedWalkTest, GivesWhatAScanGives) {
             "&signal_types=proposal_deadline_reminder,proposal_updated&sort=recent"}) {
         RouteRequest asked =
             request(Operation::signals, span(days) + "&surface=" + surface + more);
-        RouteContext context{store(), clock.time_ms, none, asked, {store(), clock.time_ms, ""}};
+        RouteContext context{store(), clock.now_ms(), none, asked, {store(), clock.now_ms(), ""}};
         const auto scanned = scan_signals(context, 60);
         const auto walked = walk_signals(context, 60);
         List expected;
@@ -354,7 +353,7 @@ TEST_F(FeedWalkTest, OfEventsGivesWhatAScanGives) {
   for (const char* more : {"&importance_min=50", "&event_types=proposal_updated",
                            "&dao_id=dao-2&importance_min=80&event_types=proposal_created"}) {
     RouteRequest asked = request(Operation::events, span(300) + more);
-    RouteContext context{store(), clock.time_ms, none, asked, {store(), clock.time_ms, ""}};
+    RouteContext context{store(), clock.now_ms(), none, asked, {store(), clock.now_ms(), ""}};
     const auto walked = walk_events(context, 150);
     EXPECT_EQ(walked, scan_events(context, 150)) << more;
     ASSERT_GT(walked.size(), 10u) << more;
@@ -377,11 +376,11 @@ TEST_F(FeedWalkTest, UsesItsIndexes) {
                            "&time_basis=discovered_time&sort=recent",
                            "&dao_id=dao-1&time_basis=discovered_time&sort=recent"}) {
     RouteRequest asked = request(Operation::signals, span(360) + more);
-    RouteContext context{*reader, clock.time_ms, none, asked, {*reader, clock.time_ms, ""}};
+    RouteContext context{*reader, clock.now_ms(), none, asked, {*reader, clock.now_ms(), ""}};
     select_signals(context, 10);
     RouteRequest events = request(Operation::events, span(360) + "&importance_min=9" +
                                                          (asked.dao_id ? "&dao_id=dao-1" : ""));
-    RouteContext of_events{*reader, clock.time_ms, none, events, {*reader, clock.time_ms, ""}};
+    RouteContext of_events{*reader, clock.now_ms(), none, events, {*reader, clock.now_ms(), ""}};
     select_events(of_events, 10);
     events.score_min = 0;
     select_events(of_events, 10);

@@ -1,11 +1,9 @@
-// Shared by the govdata tests: a store in a temporary folder, a clock that stands still, imports
+// Shared by the govdata tests: a store in a temporary folder, a clock that a test moves, imports
 // from text, the real data where it is present, and hand-made logs. One Thread.
 #pragma once
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -14,32 +12,14 @@
 #include "govdata/store/schema.h"
 #include "govdata/store/timestamp.h"
 #include "support/paths.h"
+#include "support/sdk_fakes.h"
+#include "support/temporary.h"
 
 namespace turnpike::govdata {
 
 inline std::int64_t at(const char* iso) { return parse_iso_time(iso).value(); }
 
-class StillClock final : public Clock {
- public:
-  [[nodiscard]] std::int64_t now_ms() const noexcept override { return time_ms; }
-  [[nodiscard]] std::int64_t monotonic_ns() const noexcept override { return time_ms * 1'000'000; }
-  std::int64_t time_ms = parse_iso_time("2026-03-01T12:00:00Z").value();
-};
-
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "govdata-XXXXXX").string();
-    path_ = mkdtemp(name.data());
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-  [[nodiscard]] std::string file(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
+inline const std::int64_t begin_ms = at("2026-03-01T12:00:00Z");
 
 struct Rejected {
   std::string position, reason;
@@ -56,7 +36,7 @@ class StoreTest : public testing::Test {
     ImportOptions options;
     options.format = format;
     options.dao.dao_id = dao;
-    options.now_ms = StillClock().time_ms;
+    options.now_ms = begin_ms;
     if (format == Format::discourse) options.base_url = "https://forum.example.org";
     return options;
   }
@@ -85,10 +65,10 @@ class StoreTest : public testing::Test {
   }
 
   std::vector<Rejected> rejected;
-  StillClock clock;
+  support::ManualClock clock{begin_ms};
 
  private:
-  TemporaryFolder folder_;
+  support::TemporaryDirectory folder_;
   std::unique_ptr<Database> store_;
 };
 

@@ -24,9 +24,9 @@ class ImportTest : public StoreTest {
 
 TEST_F(ImportTest, DecentralandAsTheHubAnswers) {
   REQUIRE_SHARED_DATA();
-  clock.time_ms = at("2023-02-28T10:30:55Z");
+  clock.step_ms(at("2023-02-28T10:30:55Z") - clock.now_ms());
   ImportOptions with = options(Format::snapshot_graphql, "decentraland");
-  with.now_ms = clock.time_ms;
+  with.now_ms = clock.now_ms();
   expect_twice(with, "decentraland/derived.snapshot-hub.proposals.json", 260);
   // 7 of the 1,000 votes are on proposals that are not among the newest 260.
   expect_twice(with, "decentraland/derived.snapshot-hub.votes.json", 1000, 7);
@@ -34,7 +34,7 @@ TEST_F(ImportTest, DecentralandAsTheHubAnswers) {
   std::int64_t active = 0;
   std::int64_t closed = 0;
   scan_states(store(), std::nullopt, [&](const StateRow& row) {
-    const Lifecycle lifecycle = evaluate(row.times, row.standing, clock.time_ms).lifecycle;
+    const Lifecycle lifecycle = evaluate(row.times, row.standing, clock.now_ms()).lifecycle;
     active += lifecycle == Lifecycle::active ? 1 : 0;
     closed += lifecycle == Lifecycle::closed ? 1 : 0;
   });
@@ -141,9 +141,9 @@ TEST_F(ImportTest, TheSampleLoadsTwiceAndStaysCurrent) {
     }
     return std::pair{fresh, changed};
   };
-  EXPECT_GT(load(clock.time_ms).first, 400);
-  EXPECT_EQ(load(clock.time_ms + 3 * ms_per_hour), (std::pair<std::int64_t, std::int64_t>{0, 0}));
-  const auto moved = load(clock.time_ms + 3 * ms_per_day);
+  EXPECT_GT(load(clock.now_ms()).first, 400);
+  EXPECT_EQ(load(clock.now_ms() + 3 * ms_per_hour), (std::pair<std::int64_t, std::int64_t>{0, 0}));
+  const auto moved = load(clock.now_ms() + 3 * ms_per_day);
   EXPECT_EQ(moved.first, 0);
   EXPECT_GT(moved.second, 0) << "after a day the sample is brought up to date";
   EXPECT_EQ(number("SELECT count(*) FROM dao"), 4);
@@ -320,7 +320,7 @@ constexpr const char* extended_topic =
     "541f725fb9f7c98a30cc9c0ff32fbb14358cd7159c847a3aa20a2bdc442ba511";
 
 TEST_F(ImportTest, RawLogsWithBlockTimes) {
-  TemporaryFolder folder;
+  support::TemporaryDirectory folder;
   {
     std::FILE* blocks = std::fopen(folder.file("blocks.csv").c_str(), "w");
     std::fputs("block_number,timestamp\n1000,1700000000\n2100,1700013200\n", blocks);

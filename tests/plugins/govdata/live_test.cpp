@@ -104,7 +104,7 @@ TEST(LiveChain, QuantitiesAreOfTheirForm) {
 class PollerTest : public StoreTest {
  protected:
   PollerTest() {
-    host.time_ms = clock.time_ms;
+    host.time_ms = clock.now_ms();
     host.answer = [this](const HttpRequest& request, HttpSink& sink) -> Done {
       asked.emplace_back(request.url);
       if (!is_up) return Failure{FailureKind::transport, "no route to secret-host", {}, false};
@@ -150,7 +150,7 @@ TEST_F(PollerTest, OneRequestATurnWithinTheBudgetAndThenTheNextRound) {
   EXPECT_EQ(number("SELECT coalesce(as_of, 0) FROM source"), 0) << "the round is not over";
   EXPECT_EQ(run(poller), 60'000u) << "votes, and the round is over; at most a minute's sleep";
   EXPECT_EQ(asked.size(), 3u);
-  EXPECT_EQ(number("SELECT as_of FROM source"), clock.time_ms) << "when the round began";
+  EXPECT_EQ(number("SELECT as_of FROM source"), clock.now_ms()) << "when the round began";
   host.time_ms += 299'000;
   EXPECT_EQ(run(poller), 1000u);
   EXPECT_EQ(asked.size(), 3u);

@@ -39,12 +39,12 @@ class OneAnswerHttp final : public Http {
 class ProviderHost final : public Host, private Report, private Random, private Offload {
  public:
   [[nodiscard]] Report& report() noexcept override { return *this; }
-  [[nodiscard]] Clock& clock() noexcept override { return still_clock; }
+  [[nodiscard]] Clock& clock() noexcept override { return moved_clock; }
   [[nodiscard]] Random& random() noexcept override { return *this; }
   [[nodiscard]] Http& http() noexcept override { return answers; }
   [[nodiscard]] Offload& offload() noexcept override { return *this; }
   [[nodiscard]] Store& store() noexcept override { std::abort(); }
-  StillClock still_clock;
+  support::ManualClock moved_clock{begin_ms};
   OneAnswerHttp answers;
 
  private:
@@ -152,11 +152,11 @@ TEST_F(ProviderTest, StateSaysWhatStandsInTheWay) {
 }
 
 TEST_F(ProviderTest, StaleSourcesBlockWhereTheOperatorWantsIt) {
-  load_sample(store(), support::source_path("plugins/govdata/sample"), clock.time_ms, nullptr);
+  load_sample(store(), support::source_path("plugins/govdata/sample"), clock.now_ms(), nullptr);
   auto relaxed = *bind(embedded());
   auto strict = *bind(map({{"database", scalar(path())}, {"stale_blocks", scalar("true")}}));
   EXPECT_EQ(strict->state(0).condition, Condition::ready);
-  host.still_clock.time_ms += 8 * ms_per_day;
+  host.moved_clock.move_ms(8 * ms_per_day);
   EXPECT_EQ(strict->state(0).condition, Condition::evidence_stale);
   EXPECT_EQ(strict->state(3).condition, Condition::ready);
   EXPECT_EQ(relaxed->state(0).condition, Condition::ready);

@@ -41,7 +41,7 @@ std::string in_place(std::string text, const std::string& what, const std::strin
 class ProxyV2Test : public StoreTest {
  protected:
   ProxyV2Test() {
-    host.time_ms = clock.time_ms;
+    host.time_ms = clock.now_ms();
     host.answer = [this](const HttpRequest& request, HttpSink& sink) {
       return serve(request, sink);
     };

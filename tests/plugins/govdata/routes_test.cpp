@@ -45,7 +45,7 @@ class RoutesTest : public StoreTest {
     return Json::parse(answer.body)["data"];
   }
   void load_sample_data() {
-    load_sample(store(), support::source_path("plugins/govdata/sample"), clock.time_ms, nullptr);
+    load_sample(store(), support::source_path("plugins/govdata/sample"), clock.now_ms(), nullptr);
   }
   static std::vector<std::string> keys(const Json& object) {
     std::vector<std::string> names;
@@ -145,7 +145,7 @@ TEST_F(RoutesTest, TheEnvelopeEchoesAndCaches) {
   EXPECT_EQ(body["freshness"]["generatedAt"], "2026-03-01T12:00:00.000Z");
   EXPECT_EQ(first.max_age_s, 30u);
 
-  clock.time_ms += 10'000;
+  clock.move_ms(10'000);
   const Answer other = ask(Operation::activity, "hours=168&limit=1&dao_id=harbor");
   body = Json::parse(other.body);
   EXPECT_EQ(body["freshness"]["cacheStatus"], "registry_only") << "nothing was clamped here";
@@ -153,7 +153,7 @@ TEST_F(RoutesTest, TheEnvelopeEchoesAndCaches) {
   body = Json::parse(second.body);
   EXPECT_EQ(body["freshness"]["cacheStatus"], "memory_cache") << "the same effective values";
   EXPECT_EQ(second.etag, first.etag);
-  clock.time_ms += 30'000;
+  clock.move_ms(30'000);
   body = Json::parse(ask(Operation::activity, "hours=9999&limit=0&dao_id=harbor").body);
   EXPECT_EQ(body["freshness"]["cacheStatus"], "registry_only") << "older than its time to live";
   import(options(Format::snapshot_graphql, "x"), "[]");
@@ -237,17 +237,17 @@ TEST_F(RoutesTest, FreshnessTellsSourcesAndFailures) {
              "lastSuccessAt", "lastRecordAt", "records", "staleAfterSeconds", "lastError"}));
   ImportOptions bad = options(Format::discourse, "sample-harbor-dao");
   bad.base_url = "https://forum.sample-harbor.example";
-  bad.now_ms = clock.time_ms + 1000;
+  bad.now_ms = clock.now_ms() + 1000;
   bad.stale_after_s = 7 * 24 * 3600;
   bad.input_name = "/secret/path.json";
   EXPECT_EQ(import(bad, R"({"topic_list":{"topics":[{"id":1}]}})").status, "failed");
-  clock.time_ms += 60'000;
+  clock.move_ms(60'000);
   const std::string body = ask(Operation::freshness).body;
   EXPECT_EQ(body.find("/secret"), std::string::npos);
   fresh = Json::parse(body)["data"];
   EXPECT_EQ(fresh["sources"][0]["status"], "failed");
   EXPECT_EQ(fresh["sources"][0]["lastError"]["message"], "1 of 1 records rejected");
-  clock.time_ms += 8 * ms_per_day;
+  clock.move_ms(8 * ms_per_day);
   EXPECT_EQ(data(Operation::freshness)["status"], "stale");
 }
 
@@ -387,7 +387,7 @@ TEST_F(RoutesTest, ActivityIsOrderedAndMovesWithTheClock) {
     EXPECT_GE(item["topic"]["governanceScore"].get<int>(), 50);
   }
   // Six hours later, the vote that had five hours left has ended although nothing was imported.
-  clock.time_ms += 6 * ms_per_hour;
+  clock.move_ms(6 * ms_per_hour);
   const Json later = data(Operation::activity, "hours=2&types=proposal&dao_id=harbor");
   ASSERT_EQ(later["count"], 1);
   EXPECT_EQ(later["items"][0]["changeType"], "voting_ended");
@@ -401,7 +401,7 @@ TEST_F(RoutesTest, ActivityIsOrderedAndMovesWithTheClock) {
 TEST_F(RoutesTest, ActivityCanStandOnTheDataInsteadOfTheClock) {
   anchor = ActivityAnchor::data_as_of;
   load_sample_data();
-  clock.time_ms += 400 * ms_per_day;
+  clock.move_ms(400 * ms_per_day);
   const Json old = data(Operation::activity, "hours=24");
   EXPECT_EQ(old["window"]["anchor"], "data_as_of");
   EXPECT_EQ(old["window"]["endMs"], at("2026-03-01T12:00:00Z"));
@@ -423,8 +423,8 @@ TEST_F(RoutesTest, QueriesUseTheirIndexes) {
   const auto reader = open_for_reading(path());
   ServiceOptions none;
   const auto run = [&](Operation operation, const char* query, Json (*route)(RouteContext&)) {
-    RouteRequest request = parse_request({operation, {}, query, ""}, clock.time_ms);
-    RouteContext context{*reader, clock.time_ms, none, request, {*reader, clock.time_ms, ""}};
+    RouteRequest request = parse_request({operation, {}, query, ""}, clock.now_ms());
+    RouteContext context{*reader, clock.now_ms(), none, request, {*reader, clock.now_ms(), ""}};
     route(context);
   };
   run(Operation::activity, "limit=5", run_activity);

@@ -243,7 +243,7 @@ TEST_F(SchemaTest, RefusesANewerFileAndForeignOnes) {
                  "the store has schema version 99; this build reads up to 1: use a newer build");
   }
   EXPECT_THROW(open_for_import(path()), SchemaError);
-  TemporaryFolder other;
+  support::TemporaryDirectory other;
   Database foreign(other.file("foreign.db"), OpenMode::create);
   foreign.execute("CREATE TABLE t(x); PRAGMA user_version = 1");
   EXPECT_THROW(open_for_import(other.file("foreign.db")), SchemaError);

@@ -43,7 +43,7 @@ class KeyRingTest : public testing::Test {
     return status.st_mode & 0777;
   }
 
-  TemporaryFolder root_;
+  TemporaryDirectory root_;
   SeededRandom random_;
   support::ManualClock clock_{start_ms};
 };

@@ -1,38 +1,22 @@
-// Shared by the tests of offers/: a clock and randomness that a test controls, and a temporary
-// folder. One Thread.
+// Shared by the tests of offers/: keys and randomness that a test controls. One Thread.
 #pragma once
 
-#include <stdlib.h>
-
-#include <filesystem>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <string>
 
 #include "support/sdk_fakes.h"
+#include "support/temporary.h"
 #include "x402/offers/jws.h"
 #include "x402/protocol/encoding.h"
 
 namespace turnpike::x402 {
 
 using support::SeededRandom;
+using support::TemporaryDirectory;
 
 inline constexpr std::int64_t start_ms = 1'795'300'000'000;  // 2026-11-21T22:26:40Z
-
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "x402-XXXXXX").string();
-    path_ = ::mkdtemp(name.data());
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-  [[nodiscard]] std::string file(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
 
 inline std::string read_file(const std::string& path) {
   std::ifstream stream(path, std::ios::binary);
