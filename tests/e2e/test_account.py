@@ -190,12 +190,13 @@ class Account:
     def wait_for(self, status, route="/usage", holds=lambda reply: True, read=None):
         """Asks until the reply holds: nothing announces that a gateway has seen a change made
         outside it."""
+        reply = None
+
         def held():
             nonlocal reply
             reply = (read or self.read)(route)
             return reply.status == status and holds(reply)
-        reply = None
-        until(held, lambda: f"still {reply.status}: {reply.body}")
+        until(held, lambda: f"still {reply.status}: {reply.body}", seconds=30)
         return reply
 
     def test_suspended_and_closed_accounts_are_403_on_every_lane(self):
@@ -253,6 +254,7 @@ class Account:
         # The use is written lazily, but revoking the key does not lose it.
         self.gateway.run("key", "revoke", "--id", key["id"])
         self.wait_for(401)
+
         def used_key():
             (listed,) = self.gateway.run_json("key", "list", "--account", self.account)["items"]
             return listed if listed["lastUsedAt"] else None

@@ -39,7 +39,8 @@ class Durability(unittest.TestCase):
         return reply.json()["relaxed"]
 
     def wait_for(self, sentences):
-        until(lambda: self.relaxed() == sentences, lambda: f"still {self.relaxed()}")
+        until(lambda: self.relaxed() == sentences, lambda: f"still {self.relaxed()}",
+              seconds=30)
 
     def test_readyz_says_nothing_of_full_durability(self):
         self.start()

@@ -123,7 +123,7 @@ class FirstCall(OnSqlite, unittest.TestCase):
         self.assertEqual(refused.json()["error"]["retry"]["advice"], "after_top_up")
         self.gateway.run_json("grant", "--account", account, "--credits", "2")
         until(lambda: self.gateway.get(BASE + "/daos", key=key).status == 200,
-              "the grant took no effect")
+              "the grant took no effect", seconds=10)
         self.assertEqual(self.balance(account, key), 1)
 
     def test_a_revoked_key_is_refused_within_a_second_everywhere(self):
@@ -136,7 +136,7 @@ class FirstCall(OnSqlite, unittest.TestCase):
         def refusal():
             reply = self.gateway.get("/v1/auth/context", key=key)
             return reply if reply.status == 401 else None
-        self.assert_refused(until(refusal, "the key is still taken"), 401,
+        self.assert_refused(until(refusal, "the key is still taken", seconds=10), 401,
                             "auth.credential_invalid")
 
     def test_accounts_see_their_own_alone(self):

@@ -12,6 +12,7 @@ import unittest
 import idp
 from engines import OnPostgres, OnSqlite
 from gateway import ROOT, Gateway, new_directory
+from oauth_client import query_of
 from people import Browser, Passkey
 
 BROWSER = ROOT / "tests" / "browser"
@@ -198,7 +199,7 @@ class ByACertifiedProvider(OnSqlite, unittest.TestCase):
         # S22: the provider gives a fresh proof.
         before = again.cookies["turnpike_session"]
         url = again.submit_to("/account/step-up/oidc", provider="closed", return_to="/account")
-        self.assertEqual(idp.query_of(url)["max_age"], "0")
+        self.assertEqual(query_of(url)["max_age"], "0")
         reply = again.come_back(self.provider.visit(url, self.jar))
         self.assertEqual((reply.status, reply.headers["Location"]), (303, "/account"))
         self.assertNotEqual(again.cookies["turnpike_session"], before)
@@ -295,7 +296,7 @@ class ByALiar(unittest.TestCase):
         reply = person.leave(name.replace("_", "-"))
         if reply.status != 303:
             return person, reply, None
-        query = idp.query_of(reply.headers["Location"])
+        query = query_of(reply.headers["Location"])
         self.liar.nonce = query["nonce"]
         return person, reply, query
 
@@ -368,10 +369,10 @@ class ByALiar(unittest.TestCase):
                 self.forget_tries()
                 person.me()
                 url = person.submit_to("/account/step-up/oidc", provider="honest")
-                self.liar.nonce = idp.query_of(url)["nonce"]
+                self.liar.nonce = query_of(url)["nonce"]
                 self.liar.tokens["honest"] = lambda: self.liar.sign(
                     self.liar.claims("honest", **more))
-                reply = self.callback(person, "honest", idp.query_of(url)["state"])
+                reply = self.callback(person, "honest", query_of(url)["state"])
                 del self.liar.tokens["honest"]
                 self.assertEqual(reply.status, 303 if is_taken else 401, reply.body)
                 self.assertEqual(person.me()["session"]["stepUpUntil"] is not None, is_taken)
@@ -494,7 +495,7 @@ class ByALiar(unittest.TestCase):
         self.addCleanup(gateway.close)
         person = Person(gateway)
         self.assertEqual(person.leave("moved-metadata").status, 503)
-        query = idp.query_of(person.leave("honest").headers["Location"])
+        query = query_of(person.leave("honest").headers["Location"])
         self.liar.nonce = query["nonce"]
         self.assertEqual(self.callback(person, "honest", query["state"], code="the-code").status,
                          303)

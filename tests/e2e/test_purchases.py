@@ -11,8 +11,6 @@ from gateway import Gateway
 from people import Browser, Passkey
 from waiting import until
 
-SECONDS = 30
-
 
 def usd(amount):
     return {"currency": "USD", "amount": amount}
@@ -80,9 +78,10 @@ class Purchases(OnSqlite, unittest.TestCase):
         return self.wait_for(purchase["purchaseId"], "credited")
 
     def wait_for(self, purchase_id, state):
-        until(lambda: self.get("/purchases/" + purchase_id)["state"] == state,
-              f"{purchase_id} is not {state}")
-        return self.get("/purchases/" + purchase_id)
+        def reached():
+            found = self.get("/purchases/" + purchase_id)
+            return found if found["state"] == state else None
+        return until(reached, f"{purchase_id} is not {state}", seconds=30)
 
     # ---- offers and buying
 
