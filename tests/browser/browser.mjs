@@ -1,7 +1,9 @@
-// Shared by the walks through the pages: launching Debian's Chromium, and checking a page with
-// axe-core.
+// Shared by the walks through the pages: Debian's Chromium, the calling test's turn, and the check
+// of a page with axe-core.
+import {once} from "node:events";
 import {readFileSync} from "node:fs";
 import {createRequire} from "node:module";
+import {createInterface} from "node:readline";
 import {chromium} from "playwright-core";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -11,6 +13,27 @@ export const launch = () => chromium.launch({
   executablePath: CHROMIUM,
   args: ["--no-sandbox", "--disable-gpu"],
 });
+
+// A page in a context of its own: {context, page, client}. Errors of its scripts and of the browser
+// are added to `errors`.
+export async function newReader(browser, options, errors) {
+  const context = await browser.newContext(options);
+  const page = await context.newPage();
+  page.on("console", (message) => {
+    if (message.type() === "error") errors.push(`${page.url()}: ${message.text()}`);
+  });
+  page.on("pageerror", (error) => errors.push(`${page.url()}: ${error}`));
+  return {context, page, client: await context.newCDPSession(page)};
+}
+
+// Lets the calling test do what the walk itself cannot: prints `what`, and continues when a line
+// arrives.
+export async function letTest(what) {
+  const input = createInterface({input: process.stdin});
+  console.log(what);
+  await once(input, "line");
+  input.close();
+}
 
 // Accessibility problems of a page. The page's policy forbids foreign scripts, so axe runs in the
 // isolated world of the debugger. `person`: {page, client}.

@@ -4,33 +4,20 @@
 // checks the pages of people with scripts. Prints "pay" before money moves and "returned" once the
 // browser is back, and continues when a line arrives. Finally prints one JSON array of what each
 // person saw.
-import {once} from "node:events";
-import {createInterface} from "node:readline";
-import {launch, problemsOf, shots, signIn} from "./browser.mjs";
+import {launch, letTest, newReader, problemsOf, shots, signIn} from "./browser.mjs";
 
 const DECLINED = "4000 0000 0000 9995";
 const WAIT_MS = 60_000;
 
 const steps = JSON.parse(process.argv[2]);
-const input = createInterface({input: process.stdin});
 const browser = await launch();
 
-async function tell(what) {
-  console.log(what);
-  await once(input, "line");
-}
-
 async function walk({name, link, account, script}) {
-  const context = await browser.newContext({javaScriptEnabled: script});
-  const page = await context.newPage();
-  page.setDefaultTimeout(WAIT_MS);
-  const client = await context.newCDPSession(page);
   const seen = {axe: [], sideways: [], errors: [], sums: {}, loads: 0};
+  const options = {javaScriptEnabled: script};
+  const {context, page, client} = await newReader(browser, options, seen.errors);
+  page.setDefaultTimeout(WAIT_MS);
   const dashboard = `${steps.origin}/dashboard/${account}`;
-  page.on("console", (message) => {
-    if (message.type() === "error") seen.errors.push(`${page.url()}: ${message.text()}`);
-  });
-  page.on("pageerror", (error) => seen.errors.push(`${page.url()}: ${error}`));
   page.on("response", (reply) => {
     if (reply.request().isNavigationRequest()) seen.loads += 1;
   });
@@ -126,14 +113,14 @@ async function walk({name, link, account, script}) {
   await page.waitForURL(isAtCheckout);
 
   // ---- paid; the page of the purchase reloads by itself
-  await tell("pay");
+  await letTest("pay");
   await press("Pay");
   await page.waitForURL(isAtPurchase);
   seen.returned = [new URL(page.url()).search, await text(".ticket .state"),
     await page.getByText("by itself every").count()];
   await lookWhileItWaits("returned");
   seen.loads = 0;
-  await tell("returned");
+  await letTest("returned");
   await page.locator(".ticket .state", {hasText: "paid and credited"}).waitFor();
   seen.loadsByItself = seen.loads;
   seen.credited = [path().split("/").at(-1), await text("h1"), await fact("Credits"),
@@ -172,10 +159,10 @@ async function walk({name, link, account, script}) {
 
   // ---- one is paid at once, as most are
   await begin("2.50");
-  await tell("pay");
+  await letTest("pay");
   await press("Pay");
   await page.waitForURL(isAtPurchase);
-  await tell("returned");
+  await letTest("returned");
   await page.locator(".ticket .state", {hasText: "paid and credited"}).waitFor();
   await page.goto(dashboard + "/billing");
   seen.balanceAtLast = await text(".figure");
@@ -186,5 +173,4 @@ async function walk({name, link, account, script}) {
 const all = [];
 for (const person of steps.people) all.push(await walk(person));
 await browser.close();
-input.close();
 console.log(JSON.stringify(all));

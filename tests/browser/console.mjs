@@ -2,19 +2,15 @@
 // credential, paths, screenshots?}. Signs in by keyboard, checks every path in both color schemes
 // and three widths, submits a form without scripts, and signs out. Prints one JSON object of what
 // it saw.
-import {launch, problemsOf, shots} from "./browser.mjs";
+import {launch, newReader, problemsOf, shots} from "./browser.mjs";
 
 const steps = JSON.parse(process.argv[2]);
 const seen = {axe: [], sideways: [], errors: [], outside: [], titles: []};
 const browser = await launch();
 
-async function newReader(options) {
-  const context = await browser.newContext(options);
-  const page = await context.newPage();
-  page.on("console", (message) => {
-    if (message.type() === "error") seen.errors.push(`${page.url()}: ${message.text()}`);
-  });
-  page.on("pageerror", (error) => seen.errors.push(`${page.url()}: ${error}`));
+async function newOperator(options) {
+  const reader = await newReader(browser, options, seen.errors);
+  const {page} = reader;
   page.on("dialog", (dialog) => {
     seen.errors.push(`${page.url()}: a dialog: ${dialog.message()}`);
     dialog.dismiss();
@@ -23,7 +19,7 @@ async function newReader(options) {
     const url = request.url();
     if (!url.startsWith(steps.origin) && !url.startsWith("data:")) seen.outside.push(url);
   });
-  return {context, page, client: await context.newCDPSession(page)};
+  return reader;
 }
 
 async function signIn(reader) {
@@ -34,7 +30,7 @@ async function signIn(reader) {
   await reader.page.waitForURL("**/console/accounts");
 }
 
-const reader = await newReader({});
+const reader = await newOperator({});
 await reader.page.goto(steps.origin + "/");
 seen.first = new URL(reader.page.url()).pathname;
 seen.axe.push(...await problemsOf(reader, "login"));
@@ -71,7 +67,7 @@ await reader.page.waitForURL("**/console/login");
 await reader.page.goBack();
 seen.afterBack = new URL(reader.page.url()).pathname;
 
-const plain = await newReader({javaScriptEnabled: false});
+const plain = await newOperator({javaScriptEnabled: false});
 await signIn(plain);
 await plain.page.goto(steps.origin + "/console/providers");
 await plain.page.locator("#incident-scope").fill("gateway");

@@ -3,15 +3,12 @@
 // path, with or without scripts; axe-core checks the pages of people with scripts. Prints "age"
 // when the calling test must let the person's step-up expire, and continues when a line arrives.
 // Finally prints one JSON array of what each person saw.
-import {once} from "node:events";
-import {createInterface} from "node:readline";
-import {launch, problemsOf, shots} from "./browser.mjs";
+import {launch, letTest, problemsOf, shots} from "./browser.mjs";
 
 const FIRST = "rivers carry seven lamps";
 const SECOND = "seven lamps carry rivers";
 
 const steps = JSON.parse(process.argv[2]);
-const input = createInterface({input: process.stdin});
 const browser = await launch();
 
 async function walk({link, login, account, script}) {
@@ -69,8 +66,7 @@ async function walk({link, login, account, script}) {
   seen.afterSignIn = path();
 
   // ---- making a key needs a fresh proof
-  console.log("age");
-  await once(input, "line");
+  await letTest("age");
   await page.locator("#key-name").fill("research");
   await press("Create an API key");
   seen.stepUpAsked = await alert();
@@ -122,5 +118,4 @@ async function walk({link, login, account, script}) {
 const all = [];
 for (const person of steps.people) all.push(await walk(person));
 await browser.close();
-input.close();
 console.log(JSON.stringify(all));

@@ -5,15 +5,9 @@
 // seen.
 import {generateKeyPairSync} from "node:crypto";
 import {once} from "node:events";
-import {createInterface} from "node:readline";
-import {launch, problemsOf, shots} from "./browser.mjs";
+import {launch, letTest, problemsOf, shots} from "./browser.mjs";
 
 const steps = JSON.parse(process.argv[2]);
-const input = createInterface({input: process.stdin});
-async function letProofsAge() {
-  console.log("age");
-  await once(input, "line");
-}
 const seen = {axe: [], sideways: []};
 const browser = await launch();
 
@@ -139,7 +133,7 @@ seen.approvedWithoutScript = quietPage.url();
 await quiet.close();
 
 // ---- spending and granting need a fresh proof
-await letProofsAge();
+await letTest("age");
 await open(owner, steps.consents[2]);
 seen.consentNeedsProof = await owner.page.locator("main .alert").textContent();
 await look(owner, "consent-step-up");
@@ -247,5 +241,4 @@ await page.getByRole("button", {name: "Sign out"}).click();
 seen.withoutScript.push(new URL(page.url()).pathname);
 
 await browser.close();
-input.close();
 console.log(JSON.stringify(seen));

@@ -4,34 +4,21 @@
 // axe-core checks the pages of people with scripts. Prints "spend" once it is on and "break" when
 // the card must fail, and continues when a line arrives. Finally prints one JSON array of what each
 // person saw.
-import {once} from "node:events";
-import {createInterface} from "node:readline";
-import {launch, problemsOf, shots, signIn} from "./browser.mjs";
+import {launch, letTest, newReader, problemsOf, shots, signIn} from "./browser.mjs";
 
 const WAIT_MS = 60_000;
 const LOOKS_MAX = 100;
 const LOOK_EACH_MS = 500;
 
 const steps = JSON.parse(process.argv[2]);
-const input = createInterface({input: process.stdin});
 const browser = await launch();
 
-async function tell(what) {
-  console.log(what);
-  await once(input, "line");
-}
-
 async function walk({name, link, account, script}) {
-  const context = await browser.newContext({javaScriptEnabled: script});
-  const page = await context.newPage();
-  page.setDefaultTimeout(WAIT_MS);
-  const client = await context.newCDPSession(page);
   const seen = {axe: [], sideways: [], errors: []};
+  const options = {javaScriptEnabled: script};
+  const {context, page, client} = await newReader(browser, options, seen.errors);
+  page.setDefaultTimeout(WAIT_MS);
   const dashboard = `${steps.origin}/dashboard/${account}`;
-  page.on("console", (message) => {
-    if (message.type() === "error") seen.errors.push(`${page.url()}: ${message.text()}`);
-  });
-  page.on("pageerror", (error) => seen.errors.push(`${page.url()}: ${error}`));
 
   const text = async (selector) => (await page.locator(selector).first().innerText()).trim();
   const press = (label) => page.getByRole("button", {name: label, exact: true}).click();
@@ -103,7 +90,7 @@ async function walk({name, link, account, script}) {
   await look("on");
 
   // ---- calls spend Credits until few are left
-  await tell("spend");
+  await letTest("spend");
   seen.run = await until("Last top-up", "credited");
   seen.after = [await fact("Balance"), await fact("Spent by it this month")];
   await look("topped-up");
@@ -111,7 +98,7 @@ async function walk({name, link, account, script}) {
   seen.purchase = [await text("h1"), await text(".ticket .state")];
 
   // ---- the card fails, and the pages say so
-  await tell("break");
+  await letTest("break");
   seen.paused = await until("State", "paused");
   seen.why = await text("p.alert");
   await look("paused");
@@ -142,5 +129,4 @@ async function walk({name, link, account, script}) {
 const all = [];
 for (const person of steps.people) all.push(await walk(person));
 await browser.close();
-input.close();
 console.log(JSON.stringify(all));
