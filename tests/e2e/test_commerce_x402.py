@@ -8,7 +8,8 @@ import json
 import secrets
 import unittest
 
-from gateway import BUILD, ONE_UPSTREAM, Gateway, Postgres, new_directory, new_registry
+from engines import OnPostgres, OnSqlite
+from gateway import BUILD, ONE_UPSTREAM, Gateway, new_directory, new_registry
 from upstream import Upstream
 from waiting import until
 from x402 import Chain, Facilitator, Payer, Shared, decoded
@@ -74,7 +75,7 @@ class Purchases:
         config = new_directory(self) / "turnpike.yaml"
         config.write_text(CONFIGURATION.format(
             facilitator=self.facilitator.url, network=self.chain.network, chain=self.chain.url))
-        url = self.new_database()
+        url = self.postgres_url()
         self.nodes = []
         for _ in range(self.nodes_count):
             node = Gateway(config=config, registry=self.registry, postgres_url=url,
@@ -302,21 +303,16 @@ class Buying(Purchases):
         self.assertIn("processors.x402.pay_to", told)
 
 
-class OnSqlite(Buying, unittest.TestCase):
-    def new_database(self):
-        return None
+class BuyingOnSqlite(OnSqlite, Buying, unittest.TestCase):
+    pass
 
 
-class OnPostgres(Buying, unittest.TestCase):
-    def new_database(self):
-        return Shared.part(Postgres).new_database()
+class BuyingOnPostgres(OnPostgres, Buying, unittest.TestCase):
+    pass
 
 
-class TwoNodes(Purchases, unittest.TestCase):
+class TwoNodes(OnPostgres, Purchases, unittest.TestCase):
     nodes_count = 2
-
-    def new_database(self):
-        return Shared.part(Postgres).new_database()
 
     def test_one_node_sells_and_another_collects(self):
         first, second = self.nodes

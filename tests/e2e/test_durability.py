@@ -51,7 +51,9 @@ class Durability(unittest.TestCase):
         self.assertEqual(self.relaxed(), [RELAXED])
 
 
-class OnPostgres(Durability):
+class DurabilityOnPostgres(Durability):
+    """Each test has a server of its own, because it changes the server."""
+
     def setUp(self):
         self.postgres = Postgres()
         self.addCleanup(self.postgres.close)

@@ -11,7 +11,7 @@ import threading
 import unittest
 
 from engines import OnPostgres, OnSqlite
-from gateway import BUILD, GOVDATA_IMPORT, ONE_UPSTREAM, Gateway, Postgres, Redis, new_registry
+from gateway import BUILD, GOVDATA_IMPORT, ONE_UPSTREAM, Gateway, Redis, new_registry
 from upstream import Upstream
 from waiting import until
 
@@ -348,14 +348,13 @@ class FreeLaneOnPostgres(OnPostgres, FreeLane):
 
 @unittest.skipUnless(shutil.which("redis-server") or "TURNPIKE_REQUIRE_REDIS" in os.environ,
                      "redis-server is not installed")
-class FreeLaneOfSeveralNodes(unittest.TestCase):
+class FreeLaneOfSeveralNodes(OnPostgres, unittest.TestCase):
     NODES = 3
     CALLERS = 64
 
     @classmethod
     def setUpClass(cls):
-        cls.postgres = Postgres()
-        cls.addClassCleanup(cls.postgres.close)
+        super().setUpClass()
         cls.upstream = Upstream()
         cls.addClassCleanup(cls.upstream.close)
         cls.registry = new_registry(cls, REGISTRY.format(address=cls.upstream.address).replace(
@@ -364,7 +363,7 @@ class FreeLaneOfSeveralNodes(unittest.TestCase):
     def start(self, *settings):
         self.redis = Redis()
         self.addCleanup(self.redis.stop)
-        url = self.postgres.new_database()
+        url = self.postgres_url()
         self.nodes = []
         for _ in range(self.NODES):
             node = Gateway(registry=self.registry, postgres_url=url,

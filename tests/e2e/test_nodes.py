@@ -10,7 +10,8 @@ import threading
 import time
 import unittest
 
-from gateway import ONE_UPSTREAM, Gateway, Postgres, new_registry
+from engines import OnPostgres
+from gateway import ONE_UPSTREAM, Gateway, new_registry
 from upstream import Upstream
 from waiting import until
 
@@ -147,14 +148,13 @@ class Tally:
                 raise AssertionError(f"{what} never came to {count}: {self.counts}")
 
 
-class Nodes(unittest.TestCase):
+class Nodes(OnPostgres, unittest.TestCase):
     @classmethod
     def setUpClass(cls):
+        super().setUpClass()
         cls.upstream = Upstream()
         cls.addClassCleanup(cls.upstream.close)
         cls.registry = new_registry(cls, REGISTRY.format(address=cls.upstream.address))
-        cls.postgres = Postgres()
-        cls.addClassCleanup(cls.postgres.close)
 
     def start(self, *urls):
         nodes = [Gateway(registry=self.registry, postgres_url=url,
@@ -168,7 +168,7 @@ class Nodes(unittest.TestCase):
 
     def test_one_account_is_spent_to_exactly_zero_though_a_node_is_killed(self):
         granted = 400
-        nodes = self.start(*[self.postgres.new_database()] * 3)
+        nodes = self.start(*[self.postgres_url()] * 3)
         account, key = nodes[0].new_key(credits=granted)
         for node in nodes:
             node.start()
@@ -196,7 +196,7 @@ class Nodes(unittest.TestCase):
                                               "billing.credits_reserved"}, set())
 
     def test_several_accounts_and_a_cap_are_exact_across_nodes(self):
-        nodes = self.start(*[self.postgres.new_database()] * 3)
+        nodes = self.start(*[self.postgres_url()] * 3)
         payers = [nodes[0].new_key(credits=credits) for credits in (61, 90, 45)]
         capped_account, capped_key = nodes[0].new_key(credits=1000)
         key_id = nodes[0].run_json("key", "list", "--account", capped_account)["items"][0]["id"]
@@ -224,7 +224,7 @@ class Nodes(unittest.TestCase):
         self.assertRegex(refused.json()["error"]["message"], r"37 Credits in a day .*T00:00:00")
 
     def check_outage(self, begin, end):
-        direct = self.postgres.new_database()
+        direct = self.postgres_url()
         proxy = Proxy(self.postgres)
         self.addCleanup(proxy.close)
         far, near = self.start(direct, proxy.url(direct))

@@ -7,7 +7,8 @@ import subprocess
 import threading
 import unittest
 
-from gateway import Gateway, Postgres, new_registry
+from engines import OnPostgres
+from gateway import Gateway, new_registry
 from test_gateway import REGISTRY, TEST, UPSTREAM_KEY
 from upstream import Upstream
 from waiting import until
@@ -15,16 +16,13 @@ from waiting import until
 WAIT_SECONDS = 30
 
 
-class Unknown(unittest.TestCase):
+class Unknown(OnPostgres, unittest.TestCase):
     def setUp(self):
-        self.postgres = Postgres()
-        self.addCleanup(self.postgres.close)
-        self.url = self.postgres.new_database()
         self.upstream = Upstream()
         self.addCleanup(self.upstream.close)
         registry = new_registry(self, REGISTRY.format(address=self.upstream.address))
         os.environ["TEST_UPSTREAM_KEY"] = UPSTREAM_KEY
-        self.gateway = Gateway(registry=registry, postgres_url=self.url)
+        self.gateway = Gateway(registry=registry, postgres_url=self.postgres_url())
         self.addCleanup(self.gateway.close)
         self.account, self.key = self.gateway.new_key()
         self.gateway.start()

@@ -13,7 +13,8 @@ import secrets
 import time
 import unittest
 
-from gateway import BUILD, ONE_UPSTREAM, Gateway, Postgres, new_directory, new_registry
+from engines import OnPostgres, OnSqlite
+from gateway import BUILD, ONE_UPSTREAM, Gateway, new_directory, new_registry
 from mcp_wire import ToolReply, Wire
 from test_console import Operator
 from upstream import Upstream
@@ -71,8 +72,8 @@ lanes:
 
 
 class Lane:
-    """A gateway and an upstream for each test. Chain, facilitator, payer and PostgreSQL are shared
-    by a whole module, and each class has a seller address of its own."""
+    """A gateway and an upstream for each test. Chain, facilitator and payer are shared by a
+    whole module, and each class has a seller address of its own."""
 
     settings = ()
     is_checked = False
@@ -84,14 +85,6 @@ class Lane:
         cls.payer = Shared.part(Payer)
         cls.chain.fund(cls.payer.address, 1_000_000)
         cls.pay_to = "0x" + secrets.token_hex(20)
-        cls.start_database()
-
-    @classmethod
-    def start_database(cls):
-        pass
-
-    def new_database(self):
-        return None
 
     def setUp(self):
         self.upstream = Upstream()
@@ -102,7 +95,7 @@ class Lane:
             token=self.chain.token))
         self.configure(self.facilitator)
         self.addCleanup(self.mend)
-        self.url = self.new_database()
+        self.url = self.postgres_url()
         self.gateway = self.new_gateway()
         if not self.is_checked:
             self.gateway.run("check")
@@ -759,15 +752,6 @@ class Kills(Lane):
         self.check_repeat(payment, path, upstream_calls=2, charged_before=1)
 
 
-class OnPostgres:
-    @classmethod
-    def start_database(cls):
-        cls.postgres = Shared.part(Postgres)
-
-    def new_database(self):
-        return self.postgres.new_database()
-
-
 class Nodes(OnPostgres, Lane, unittest.TestCase):
     """Two nodes with one store: each accepts what the other offered, and a payment counts once."""
 
@@ -818,11 +802,11 @@ class Nodes(OnPostgres, Lane, unittest.TestCase):
             "/.well-known/did.json").json()["verificationMethod"]}) == 2, "one key is missing")
 
 
-class OffersOnSqlite(Offers, unittest.TestCase):
+class OffersOnSqlite(OnSqlite, Offers, unittest.TestCase):
     pass
 
 
-class PaymentsOnSqlite(Payments, unittest.TestCase):
+class PaymentsOnSqlite(OnSqlite, Payments, unittest.TestCase):
     pass
 
 
@@ -830,11 +814,11 @@ class PaymentsOnPostgres(OnPostgres, Payments, unittest.TestCase):
     pass
 
 
-class RefusalsOnSqlite(Refusals, unittest.TestCase):
+class RefusalsOnSqlite(OnSqlite, Refusals, unittest.TestCase):
     pass
 
 
-class UpfrontOnSqlite(Upfront, unittest.TestCase):
+class UpfrontOnSqlite(OnSqlite, Upfront, unittest.TestCase):
     pass
 
 
@@ -842,7 +826,7 @@ class UpfrontOnPostgres(OnPostgres, Upfront, unittest.TestCase):
     pass
 
 
-class KillsOnSqlite(Kills, unittest.TestCase):
+class KillsOnSqlite(OnSqlite, Kills, unittest.TestCase):
     pass
 
 

@@ -7,12 +7,13 @@ import re
 import threading
 import unittest
 
+from engines import OnSqlite
 from test_x402 import GOOD, TEST, Lane
 from waiting import until
 from x402 import decoded, encoded
 
 
-class RegistryChanges(Lane, unittest.TestCase):
+class RegistryChanges(OnSqlite, Lane, unittest.TestCase):
     def change(self, old, new):
         """Changes the registry. Returns the result of `reload`."""
         file = self.registry / "test.yaml"
@@ -113,7 +114,7 @@ class Liar(http.server.BaseHTTPRequestHandler):
         pass
 
 
-class LyingFacilitator(Lane, unittest.TestCase):
+class LyingFacilitator(OnSqlite, Lane, unittest.TestCase):
     def configure(self, *_):
         liar = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Liar)
         liar.network, liar.asked = self.chain.network, []

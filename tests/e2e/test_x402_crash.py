@@ -20,8 +20,9 @@ import tempfile
 import unittest
 
 import gateway as gateway_module
+from engines import OnPostgres, OnSqlite
 from gateway import BUILD, ROOT
-from test_x402 import GOOD, PRICE, WAIT_SECONDS, Lane, OnPostgres
+from test_x402 import GOOD, PRICE, WAIT_SECONDS, Lane
 from waiting import until
 from x402 import decoded
 
@@ -224,7 +225,7 @@ class CrashTable(Lane):
 RECORDS_QUERY = "SELECT {} FROM plugin_record WHERE plugin = 'x402' AND key LIKE 'p/%'"
 
 
-class CrashesOnSqlite(CrashTable, unittest.TestCase):
+class CrashesOnSqlite(OnSqlite, CrashTable, unittest.TestCase):
     def records(self):
         """Reads a copy, because opening the database itself would recover it."""
         with tempfile.TemporaryDirectory() as copy:

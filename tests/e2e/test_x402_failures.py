@@ -4,7 +4,8 @@ pays for nothing, and no new payment is asked for while the old one may have mov
 import re
 import unittest
 
-from test_x402 import GOOD, TEST, WAIT_SECONDS, Lane, OnPostgres
+from engines import OnPostgres, OnSqlite
+from test_x402 import GOOD, TEST, WAIT_SECONDS, Lane
 from waiting import until
 from x402 import Facilitator, decoded
 
@@ -209,7 +210,7 @@ class Failures(Lane):
         self.assert_charged(0)
 
 
-class FailuresOnSqlite(Failures, unittest.TestCase):
+class FailuresOnSqlite(OnSqlite, Failures, unittest.TestCase):
     pass
 
 
