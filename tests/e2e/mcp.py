@@ -8,6 +8,7 @@ import collections
 import json
 import pathlib
 import platform
+import re
 import subprocess
 import tempfile
 
@@ -105,17 +106,30 @@ class Verdict:
         return {name for name, each in self.statuses.items() if each["FAILURE"] or each["WARNING"]}
 
 
-def judge(url, scenario, revision):
-    """Runs one scenario of the suite with the wire format of `revision`."""
+def run_suite(url, revision, *words):
+    """Runs scenarios of the suite with the wire format of `revision`: their verdicts by name."""
     parts.require_packages(PARTS)
     with tempfile.TemporaryDirectory(prefix="turnpike-mcp-") as output:
         done = subprocess.run(
             [NODE, PACKAGES / "@modelcontextprotocol/conformance/dist/index.js", "server",
-             "--url", url, "--scenario", scenario, "--spec-version", revision, "-o", output],
+             "--url", url, "--spec-version", revision, "-o", output, *words],
             capture_output=True, text=True, timeout=SCENARIO_TIMEOUT_SECONDS,
             env={"PATH": "/usr/bin:/bin", "NO_COLOR": "1"})
         report = done.stdout + done.stderr
-        [*files] = pathlib.Path(output).glob("*/checks.json")
-        if len(files) != 1:
-            raise RuntimeError(f"the suite did not run {scenario}:\n{report}")
-        return Verdict(json.loads(files[0].read_text()), report)
+        verdicts = {}
+        for file in pathlib.Path(output).glob("*/checks.json"):
+            name = re.fullmatch(r"server-(.+)-\d{4}-\d\d-\d\dT.+Z", file.parent.name)[1]
+            verdicts[name] = Verdict(json.loads(file.read_text()), report)
+    if not verdicts:
+        raise RuntimeError(f"the suite ran no scenario:\n{report}")
+    return verdicts
+
+
+def judge(url, scenario, revision):
+    """Runs one scenario."""
+    return run_suite(url, revision, "--scenario", scenario)[scenario]
+
+
+def judge_all(url, revision):
+    """Runs every scenario that `revision` has, one after the other in one process."""
+    return run_suite(url, revision, "--suite", "all")

@@ -5,16 +5,14 @@ prompts (tests/mcp/suite_server.cpp). A scenario passes if none of its checks fa
 those listed here with the reason. A listed check that passes fails the test, too.
 """
 
-import concurrent.futures
 import http.client
 import json
-import os
 import unittest
 import urllib.parse
 
 import parts
 from gateway import BUILD, Gateway
-from mcp import LEGACY, MODERN, judge
+from mcp import LEGACY, MODERN, judge_all
 
 # Scenarios that need only the protocol of a server (docs/protocols.md, "Conformance").
 BAR_A = {
@@ -26,9 +24,15 @@ BAR_A = {
              "input-required-result-unsupported-methods"],
 }
 
-# All that a server without streams can do. Missing at 2025-11-25: tools-call-with-logging,
-# -with-progress, -sampling and -elicitation, elicitation-sep1034-defaults and -sep1330-enums; at
-# 2026-07-28: tools-call-with-progress.
+# What only a server with streams can do.
+WITH_STREAMS = {
+    LEGACY: {"tools-call-with-logging", "tools-call-with-progress", "tools-call-sampling",
+             "tools-call-elicitation", "elicitation-sep1034-defaults",
+             "elicitation-sep1330-enums", "server-sse-polling"},
+    MODERN: {"tools-call-with-progress"},
+}
+
+# All that a server without streams can do.
 WITH_FIXTURES = [
     "completion-complete", "tools-call-simple-text", "tools-call-image", "tools-call-audio",
     "tools-call-embedded-resource", "tools-call-mixed-content", "tools-call-error",
@@ -65,9 +69,10 @@ class Conformance:
     def run_bar(self, revision, scenario_count):
         scenarios = self.bar[revision]
         self.assertEqual(len(scenarios), scenario_count)
-        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            verdicts = list(pool.map(lambda each: judge(self.url, each, revision), scenarios))
-        for scenario, verdict in zip(scenarios, verdicts):
+        verdicts = judge_all(self.url, revision)
+        self.assertEqual(set(verdicts), set(BAR_B[revision]) | WITH_STREAMS[revision])
+        for scenario in scenarios:
+            verdict = verdicts[scenario]
             excused = {check for of, check in self.excused[revision] if of == scenario}
             print(f"{revision} {scenario:45} {verdict.count('SUCCESS'):3} passed "
                   f"{verdict.count('FAILURE', 'WARNING'):3} failed "

@@ -23,7 +23,7 @@ class Judges(unittest.TestCase):
         self.assertIn("tools-call-image", verdict.failed())
 
     def test_a_scenario_that_does_not_exist_is_no_verdict(self):
-        with self.assertRaisesRegex(RuntimeError, "did not run"):
+        with self.assertRaisesRegex(RuntimeError, "ran no scenario"):
             judge(self.servers[2].url, "no-such-scenario", MODERN)
 
     def test_each_client_speaks_the_era_it_is_asked_for(self):
