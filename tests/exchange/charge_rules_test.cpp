@@ -30,9 +30,9 @@ TEST_F(ChargeRulesTest, NullOrAnEmptyListAtThePointerIsFree) {
                            R"({"items":[1],"items":[ ]})"}) {
     EXPECT_EQ(journal_of(body), waived) << body;
     EXPECT_EQ(writer->facts.credits_charged, 0u) << body;
-    EXPECT_EQ(ledger.last.outcome_reason, "declared_no_charge") << body;
-    EXPECT_EQ(ledger.last.upstream_status, 200) << body;
-    EXPECT_FALSE(ledger.last.charged) << body;
+    EXPECT_EQ(ledger.released.back().outcome_reason, "declared_no_charge") << body;
+    EXPECT_EQ(ledger.released.back().upstream_status, 200) << body;
+    EXPECT_FALSE(ledger.released.back().charged) << body;
   }
 }
 

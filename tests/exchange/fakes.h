@@ -20,10 +20,9 @@
 #include "exchange/transfer_slots.h"
 #include "identity/authenticator.h"
 #include "lanes/credits.h"
-#include "ledger/ledger.h"
 #include "runtime/deadline.h"
-#include "support/memory_replays.h"
 #include "support/memory_store.h"
+#include "support/recording_ledger.h"
 #include "support/x402_lane.h"
 
 namespace turnpike::exchange {
@@ -154,66 +153,7 @@ class ScriptedProvider final : public Provider {
   Journal& journal_;
 };
 
-class RecordingLedger final : public ledger::Ledger {
- public:
-  explicit RecordingLedger(Journal& journal) : journal_(journal) {}
-
-  Result<ledger::Hold, base::Error> hold(const ledger::Payer& payer, ledger::Credits units,
-                                         runtime::Deadline until) override {
-    if (hold_error.has_value()) return *hold_error;
-    journal_.push_back("hold:" + std::string(payer.account_id) + ":" + std::to_string(units));
-    held_until = until;
-    return ledger::Hold();
-  }
-  ledger::Settlement settle(ledger::Hold, ledger::OwnedFact fact,
-                            std::unique_ptr<const ledger::ReplyToKeep> reply) override {
-    record("settle:", fact.view());
-    if (while_settling) while_settling();
-    if (reply != nullptr && std::holds_alternative<ledger::Settled>(settlement)) {
-      replays.charge(*reply);
-    }
-    return settlement;
-  }
-  void release(ledger::Hold, ledger::OwnedFact fact) noexcept override {
-    record("release:", fact.view());
-  }
-  Result<ledger::Balance, base::Error> balance(std::string_view, runtime::Deadline) override {
-    return ledger::Balance{};
-  }
-
-  std::optional<base::Error> hold_error;
-  ledger::Settlement settlement = ledger::Settled{1, 41};
-  support::MemoryReplays replays;
-  std::function<void()> while_settling;
-  runtime::Deadline held_until;
-  // A copy of the last fact.
-  struct Fact {
-    std::string message_id, request_id, client_request_id, account_id, api_key_id, route_id, method,
-        lane, generation, outcome_reason;
-    std::uint32_t credit_cost = 0;
-    bool charged = false;
-    int upstream_status = 0;
-  } last;
-
- private:
-  void record(const std::string& event, const ledger::UsageFact& from) {
-    last = {std::string(from.message_id),
-            std::string(from.request_id),
-            std::string(from.client_request_id),
-            std::string(from.account_id),
-            std::string(from.api_key_id),
-            std::string(from.route_id),
-            std::string(from.method),
-            std::string(from.lane),
-            std::string(from.generation),
-            std::string(from.outcome_reason),
-            from.credit_cost,
-            from.charged,
-            from.upstream_status};
-    journal_.push_back(event + last.outcome_reason);
-  }
-  Journal& journal_;
-};
+using support::RecordingLedger;
 
 class TestAuthenticator final : public identity::Authenticator {
  public:

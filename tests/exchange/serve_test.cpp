@@ -48,17 +48,19 @@ TEST_F(ServeTest, RunsTheOperationThatTheHostHasFound) {
 
 TEST_F(ServeTest, RecordsWhatTheBooksNeed) {
   run();
-  EXPECT_EQ(ledger.last.message_id, request_id);
-  EXPECT_EQ(ledger.last.request_id, request_id);
-  EXPECT_EQ(ledger.last.client_request_id, "mine-1");
-  EXPECT_EQ(ledger.last.account_id, "acct_good");
-  EXPECT_EQ(ledger.last.api_key_id, "key_good");
-  EXPECT_EQ(ledger.last.method, "GET");
-  EXPECT_EQ(ledger.last.lane, "credits");
-  EXPECT_EQ(ledger.last.generation, "gen_test");
-  EXPECT_EQ(ledger.last.credit_cost, 1u);
-  EXPECT_TRUE(ledger.last.charged);
-  EXPECT_EQ(ledger.last.upstream_status, 200);
+  ASSERT_EQ(ledger.settled.size(), 1u);
+  const RecordingLedger::Fact& fact = ledger.settled[0];
+  EXPECT_EQ(fact.message_id, request_id);
+  EXPECT_EQ(fact.request_id, request_id);
+  EXPECT_EQ(fact.client_request_id, "mine-1");
+  EXPECT_EQ(fact.account_id, "acct_good");
+  EXPECT_EQ(fact.api_key_id, "key_good");
+  EXPECT_EQ(fact.method, "GET");
+  EXPECT_EQ(fact.lane, "credits");
+  EXPECT_EQ(fact.generation, "gen_test");
+  EXPECT_EQ(fact.credit_cost, 1u);
+  EXPECT_TRUE(fact.charged);
+  EXPECT_EQ(fact.upstream_status, 200);
 }
 
 TEST_F(ServeTest, HoldsUntilTheReplyCouldHaveBeenSent) {
@@ -604,7 +606,7 @@ TEST_F(ServeTest, TreatsEveryStatusAsDecided) {
       EXPECT_EQ(code, expected) << status;
       EXPECT_EQ(writer->facts.from, ReplyFrom::gateway);
       EXPECT_EQ(journal_text(), "hold:acct_good:1 execute release:upstream_status refuse:" + code);
-      EXPECT_EQ(ledger.last.upstream_status, status);
+      EXPECT_EQ(ledger.released.back().upstream_status, status);
     }
   }
 }

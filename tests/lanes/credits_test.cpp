@@ -13,82 +13,28 @@
 #include "base/error.h"
 #include "base/limits.h"
 #include "support/allocations.h"
-#include "support/memory_replays.h"
+#include "support/recording_ledger.h"
 
 namespace turnpike::lanes {
 namespace {
 
-struct RecordedFact {
-  std::string texts;  // message, request, client request, account, key, route, method, lane, ...
-  std::int64_t occurred_at_ms = 0;
-  std::uint32_t credit_cost = 0;
-  std::uint32_t price_version = 0;
-  bool charged = false;
-  std::int32_t upstream_status = 0;
-  std::uint32_t upstream_ms = 0;
-};
+using support::RecordingLedger;
 
-class RecordingLedger final : public ledger::Ledger {
- public:
-  Result<ledger::Hold, base::Error> hold(const ledger::Payer& payer, ledger::Credits units,
-                                         runtime::Deadline until) override {
-    held = {std::string(payer.account_id), units};
-    capped_key = payer.capped_key_id;
-    held_until = until;
-    if (hold_error.has_value()) return *hold_error;
-    return ledger::Hold(nullptr, units);
+// Message, request, client request, account, key, route, method, lane, generation and reason.
+std::string texts_of(const RecordingLedger::Fact& fact) {
+  std::string texts;
+  for (const std::string& text :
+       {fact.message_id, fact.request_id, fact.client_request_id, fact.account_id, fact.api_key_id,
+        fact.route_id, fact.method, fact.lane, fact.generation, fact.outcome_reason}) {
+    texts += text + "|";
   }
-  ledger::Settlement settle(ledger::Hold hold, ledger::OwnedFact fact,
-                            std::unique_ptr<const ledger::ReplyToKeep> reply) override {
-    if (reply != nullptr && std::holds_alternative<ledger::Settled>(settlement)) {
-      replays.charge(*reply);
-    }
-    kept = std::move(reply);
-    settled.push_back(copy(fact.view()));
-    settled_units = hold.units();
-    return settlement;
-  }
-  void release(ledger::Hold hold, ledger::OwnedFact fact) noexcept override {
-    released.push_back(copy(fact.view()));
-    released_units = hold.units();
-  }
-  Result<ledger::Balance, base::Error> balance(std::string_view, runtime::Deadline) override {
-    return ledger::Balance{};
-  }
-
-  std::pair<std::string, ledger::Credits> held;
-  std::string capped_key;
-  runtime::Deadline held_until;
-  std::optional<base::Error> hold_error;
-  ledger::Settlement settlement = ledger::Settled{3, 97};
-  std::unique_ptr<const ledger::ReplyToKeep> kept;
-  support::MemoryReplays replays;
-  std::vector<RecordedFact> settled;
-  std::vector<RecordedFact> released;
-  ledger::Credits settled_units = 0;
-  ledger::Credits released_units = 0;
-
- private:
-  static RecordedFact copy(const ledger::UsageFact& fact) {
-    RecordedFact recorded;
-    for (std::string_view text : {fact.message_id, fact.request_id, fact.client_request_id,
-                                  fact.account_id, fact.api_key_id, fact.route_id, fact.method,
-                                  fact.lane, fact.generation, fact.outcome_reason}) {
-      recorded.texts += std::string(text) + "|";
-    }
-    recorded.occurred_at_ms = fact.occurred_at_ms;
-    recorded.credit_cost = fact.credit_cost;
-    recorded.price_version = fact.price_version;
-    recorded.charged = fact.charged;
-    recorded.upstream_status = fact.upstream_status;
-    recorded.upstream_ms = fact.upstream_ms;
-    return recorded;
-  }
-};
+  return texts;
+}
 
 class CreditsLaneTest : public ::testing::Test {
  protected:
   CreditsLaneTest() {
+    ledger.settlement = ledger::Settled{3, 97};
     operations[1].route_id = "route-1";
     operations[1].route_revision = 2;
     operations[1].method = Method::post;
@@ -161,8 +107,8 @@ TEST_F(CreditsLaneTest, SettlesWithTheUsageFact) {
   EXPECT_EQ(std::get<Charged>(finish).credits_charged, 3u);
   EXPECT_EQ(std::get<Charged>(finish).credits_remaining, 97);
   ASSERT_EQ(ledger.settled.size(), 1u);
-  const RecordedFact& fact = ledger.settled[0];
-  EXPECT_EQ(fact.texts,
+  const RecordingLedger::Fact& fact = ledger.settled[0];
+  EXPECT_EQ(texts_of(fact),
             "019a-request|019a-request|client-1|acct_1|key_1|route-1|POST|credits|gen_1|success|");
   EXPECT_EQ(fact.occurred_at_ms, TestHost().time_ms);
   EXPECT_EQ(fact.credit_cost, 3u);
@@ -187,7 +133,7 @@ TEST_F(CreditsLaneTest, ReleasesWithTheReason) {
     ledger.released.clear();
     ticket()->release(outcome, 404, call);
     ASSERT_EQ(ledger.released.size(), 1u);
-    EXPECT_TRUE(ledger.released[0].texts.ends_with("|gen_1|" + std::string(reason) + "|"));
+    EXPECT_TRUE(texts_of(ledger.released[0]).ends_with("|gen_1|" + std::string(reason) + "|"));
     EXPECT_FALSE(ledger.released[0].charged);
     EXPECT_EQ(ledger.released[0].upstream_status, 404);
     EXPECT_EQ(ledger.released_units, 3);
@@ -298,7 +244,7 @@ TEST_F(CreditsLaneTest, ARepeatIsAReplayThatCostsNothing) {
   EXPECT_TRUE(ledger.held.first.empty()) << "a replay needs no units";
   EXPECT_EQ(ledger.settled.size(), 1u);
   ASSERT_EQ(ledger.released.size(), 1u);
-  EXPECT_TRUE(ledger.released[0].texts.ends_with("|gen_1|replayed|"));
+  EXPECT_TRUE(texts_of(ledger.released[0]).ends_with("|gen_1|replayed|"));
   EXPECT_EQ(ledger.released[0].credit_cost, 3u);
   EXPECT_FALSE(ledger.released[0].charged);
 }
@@ -372,7 +318,7 @@ TEST_F(CreditsLaneTest, AReplyThatCannotBeWrittenIsNotCharged) {
   ASSERT_TRUE(std::holds_alternative<NotCharged>(finish));
   EXPECT_TRUE(ledger.settled.empty());
   ASSERT_EQ(ledger.released.size(), 1u);
-  EXPECT_TRUE(ledger.released[0].texts.ends_with("|gen_1|settlement_failed|"));
+  EXPECT_TRUE(texts_of(ledger.released[0]).ends_with("|gen_1|settlement_failed|"));
 }
 
 TEST_F(CreditsLaneTest, HasNoSettings) {
