@@ -37,18 +37,14 @@ CommerceServices::CommerceServices(const Config& config, const Parts& parts,
              parts.random, parts.log, shop_settings(config, surroundings.web_url)}),
       auto_top_ups_(desk_, parts.top_ups, parts.metrics),
       shop_(desk_, auto_top_ups_),
-      reconciler_(desk_, parts.metrics) {
+      reconciler_(desk_, parts.metrics),
+      work_(*parts.runtime.loops().front()) {
   const auto& list = bound_.processors().list();
   for (std::size_t at = 0; at < list.size(); ++at) {
     commerce::ProcessorIntake& intake = intakes_.emplace_back(list[at], reconciler_);
     offerings_.push_back({list[at].name, "", bound_.slot_objects()[at]->offers(), &intake});
   }
   report_notes();
-}
-
-CommerceServices::~CommerceServices() {
-  cancel();
-  (void)has_ended(Deadline::never());
 }
 
 void CommerceServices::report_notes() const {
@@ -61,38 +57,17 @@ void CommerceServices::report_notes() const {
 }
 
 void CommerceServices::start() {
-  runtime::Loop& loop = *parts_.runtime.loops().front();
-  const auto spawn = [&](auto work) {
-    Worker& worker = workers_.emplace_back();
-    worker.fiber = loop.spawn(
-        [&worker, work = std::move(work)] {
-          work();
-          worker.ended.set();
-        },
-        runtime::FiberKind::background);
-  };
-  spawn([this] { reconcile(); });
-  spawn([this] { check_processors(); });
+  work_.spawn("purchases", [this] { reconcile(); });
+  work_.spawn("check of processors", [this] { check_processors(); });
   for (std::size_t at = 0; at < offerings_.size(); ++at) {
     if (!offerings_[at].offers.has_own_work) continue;
-    spawn([this, at] { run_own_work(intakes_[at], offerings_[at].plugin); });
+    const std::string& plugin = offerings_[at].plugin;
+    work_.spawn("processor " + plugin, [this, at, &plugin] { run_own_work(intakes_[at], plugin); });
   }
-}
-
-void CommerceServices::cancel() {
-  for (Worker& worker : workers_) worker.fiber.cancel();
-}
-
-bool CommerceServices::has_ended(Deadline deadline) {
-  for (Worker& worker : workers_) {
-    if (worker.ended.wait(deadline) != runtime::Wake::ready) return false;
-  }
-  return true;
 }
 
 // Also finishes purchases that other nodes began, so it runs even when nothing is sold any more.
 void CommerceServices::reconcile() {
-  runtime::Fiber::current()->set_name("purchases");
   do {
     auto_top_ups_.pass();  // the purchases it opens are due now
     reconciler_.pass();
@@ -100,7 +75,6 @@ void CommerceServices::reconcile() {
 }
 
 void CommerceServices::check_processors() {
-  runtime::Fiber::current()->set_name("check of processors");
   for (const commerce::ProcessorInService& processor : bound_.processors().list()) {
     commerce::ProcessorCall call("", check_timeout_ms);
     const auto found = processor.bound->check(call);
@@ -113,7 +87,6 @@ void CommerceServices::check_processors() {
 }
 
 void CommerceServices::run_own_work(commerce::ProcessorIntake& intake, const std::string& name) {
-  runtime::Fiber::current()->set_name("processor " + name);
   std::uint32_t next_ms = 0;
   do {
     commerce::ProcessorCall call("", own_work_timeout_ms);

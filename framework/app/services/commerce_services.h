@@ -17,13 +17,13 @@
 #include "app/config/config.h"
 #include "app/plugins/bound_processors.h"
 #include "app/plugins/plugin_set.h"
+#include "app/services/background_work.h"
 #include "base/log.h"
 #include "base/metrics.h"
 #include "commerce/reconciler.h"
 #include "commerce/shop.h"
 #include "exchange/service.h"
 #include "runtime/runtime.h"
-#include "runtime/wait.h"
 
 namespace turnpike::app {
 
@@ -45,7 +45,6 @@ class CommerceServices {
     std::string deployment_id;
   };
   CommerceServices(const Config& config, const Parts& parts, const Surroundings& surroundings);
-  ~CommerceServices();  // cancel(), then waits for the fibers without a deadline
   CommerceServices(const CommerceServices&) = delete;
   CommerceServices& operator=(const CommerceServices&) = delete;
 
@@ -60,8 +59,8 @@ class CommerceServices {
   }
 
   void start();
-  void cancel();
-  [[nodiscard]] bool has_ended(runtime::Deadline deadline);
+  void cancel() { work_.cancel(); }
+  [[nodiscard]] bool has_ended(runtime::Deadline deadline) { return work_.has_ended(deadline); }
 
  private:
   void reconcile();
@@ -78,11 +77,7 @@ class CommerceServices {
   commerce::Reconciler reconciler_;
   std::deque<commerce::ProcessorIntake> intakes_;
   std::vector<exchange::Offering> offerings_;
-  struct Worker {
-    runtime::FiberHandle fiber;
-    runtime::Event ended;
-  };
-  std::deque<Worker> workers_;
+  BackgroundWork work_;
 };
 
 }  // namespace turnpike::app

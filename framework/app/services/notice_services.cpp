@@ -49,41 +49,16 @@ NoticeServices::NoticeServices(const Config& config, const Parts& parts)
       office_({parts.store, parts.runtime.pool(), parts.random, rules_of(config)}),
       sender_({parts.store, parts.runtime.pool(), *client_, parts.clock, parts.random, parts.log,
                parts.metrics, config.notifications.allow_private_addresses}),
-      indexing_(parts.runtime.pool().add_user("usage for prices", 1, 1)) {}
-
-NoticeServices::~NoticeServices() {
-  cancel();
-  (void)has_ended(Deadline::never());
-}
+      indexing_(parts.runtime.pool().add_user("usage for prices", 1, 1)),
+      work_(*parts.runtime.loops().front()) {}
 
 void NoticeServices::start() {
-  runtime::Loop& loop = *parts_.runtime.loops().front();
-  const auto spawn = [&](auto work) {
-    Worker& worker = workers_.emplace_back();
-    worker.fiber = loop.spawn(
-        [&worker, work = std::move(work)] {
-          work();
-          worker.ended.set();
-        },
-        runtime::FiberKind::background);
-  };
   free_ = senders;
   for (std::uint32_t at = 0; at < senders; ++at) {
-    spawn([this] { send_what_comes(); });
+    work_.spawn("notification", [this] { send_what_comes(); });
   }
-  spawn([this] { take_and_hand_out(); });
-  spawn([this] { scan(); });
-}
-
-void NoticeServices::cancel() {
-  for (Worker& worker : workers_) worker.fiber.cancel();
-}
-
-bool NoticeServices::has_ended(Deadline deadline) {
-  for (Worker& worker : workers_) {
-    if (worker.ended.wait(deadline) != Wake::ready) return false;
-  }
-  return true;
+  work_.spawn("notifications", [this] { take_and_hand_out(); });
+  work_.spawn("notification scans", [this] { scan(); });
 }
 
 void NoticeServices::stop_client() { client_->stop(); }
@@ -91,7 +66,6 @@ void NoticeServices::stop_client() { client_->stop(); }
 // Takes only as many deliveries as there are free senders, so that deliveries which another node
 // could send do not wait here.
 void NoticeServices::take_and_hand_out() {
-  runtime::Fiber::current()->set_name("notifications");
   while (!runtime::cancelled()) {
     freed_.reset();
     const std::uint32_t free = [&] {
@@ -114,7 +88,6 @@ void NoticeServices::take_and_hand_out() {
 // Deliveries that were taken but not sent when the gateway stops are sent by any node after their
 // lease.
 void NoticeServices::send_what_comes() {
-  runtime::Fiber::current()->set_name("notification");
   while (waiting_.acquire(Deadline::never()) == Wake::ready) {
     notices::DueDelivery delivery;
     {
@@ -134,7 +107,6 @@ void NoticeServices::send_what_comes() {
 // Each node notes the prices once for each program that it serves: if another node reloaded first,
 // nothing has changed by then.
 void NoticeServices::scan() {
-  runtime::Fiber::current()->set_name("notification scans");
   do {
     const auto current = parts_.serving.current();
     const std::string generation =

@@ -40,15 +40,14 @@ class NoticeServices {
     base::Metrics& metrics;
   };
   NoticeServices(const Config& config, const Parts& parts);
-  ~NoticeServices();  // cancel(), then waits for the fibers without a deadline
   NoticeServices(const NoticeServices&) = delete;
   NoticeServices& operator=(const NoticeServices&) = delete;
 
   [[nodiscard]] notices::Office& office() noexcept { return office_; }
 
   void start();
-  void cancel();
-  [[nodiscard]] bool has_ended(runtime::Deadline deadline);
+  void cancel() { work_.cancel(); }
+  [[nodiscard]] bool has_ended(runtime::Deadline deadline) { return work_.has_ended(deadline); }
   // Called after has_ended(), before the runtime stops.
   void stop_client();
 
@@ -75,11 +74,7 @@ class NoticeServices {
   runtime::PoolUser indexing_;
   std::string noted_generation_;    // generation whose prices were noted
 
-  struct Worker {
-    runtime::FiberHandle fiber;
-    runtime::Event ended;
-  };
-  std::deque<Worker> workers_;
+  BackgroundWork work_;
 };
 
 }  // namespace turnpike::app

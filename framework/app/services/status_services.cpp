@@ -79,8 +79,8 @@ StatusServices::StatusServices(const StatusSettings& settings, const std::string
     : settings_(settings),
       parts_(parts),
       looks_(parts.reports, parts.clock),
-      keeper_(keeper_settings(settings, node), seed,
-              {parts.store, *this, parts.random, parts.log}) {
+      keeper_(keeper_settings(settings, node), seed, {parts.store, *this, parts.random, parts.log}),
+      work_(*parts.runtime.loops().front()) {
   for (std::size_t loop = 0; loop < parts_.runtime.loops().size(); ++loop) {
     views_.push_back(std::make_unique<base::LoopView<status::Board>>(published_));
   }
@@ -103,16 +103,12 @@ void StatusServices::cancel() {
     must_stop_ = true;
   }
   wanted_.notify_all();
-  const std::scoped_lock lock(running_mutex_);
-  for (Running& one : running_) one.fiber.cancel();
+  work_.cancel();
 }
 
 bool StatusServices::has_ended(runtime::Deadline deadline) {
   if (thread_.joinable() && ended_.wait(deadline) != runtime::Wake::ready) return false;
-  const std::scoped_lock lock(running_mutex_);
-  return std::all_of(running_.begin(), running_.end(), [&](Running& one) {
-    return one.ended.wait(deadline) == runtime::Wake::ready;
-  });
+  return work_.has_ended(deadline);
 }
 
 void StatusServices::run() {
@@ -135,7 +131,7 @@ void StatusServices::run() {
 
 void StatusServices::turn() {
   const std::int64_t now_ms = parts_.clock.now_ms();
-  forget_ended();
+  work_.forget_ended();
   watch_program();
   if (thread_.joinable()) {
     if (settings_.is_enabled) keeper_.turn(now_ms);
@@ -205,28 +201,8 @@ void StatusServices::watch_program() {
 
 // ---- looks --------------------------------------------------------------------------------------
 
-void StatusServices::spawn(runtime::Task work) {
-  const std::scoped_lock lock(running_mutex_);
-  Running& one = running_.emplace_back();
-  one.fiber = parts_.runtime.loops().front()->spawn(
-      [&one, work = std::move(work)]() mutable {
-        runtime::Fiber::current()->set_name("status look");
-        work();
-        one.ended.set();
-      },
-      runtime::FiberKind::background);
-  if (is_stopping_) one.fiber.cancel();
-}
-
-void StatusServices::forget_ended() {
-  const std::scoped_lock lock(running_mutex_);
-  running_.remove_if([](Running& one) {
-    return one.ended.wait(runtime::Deadline{0}) == runtime::Wake::ready;
-  });
-}
-
 void StatusServices::begin(const status::LookOrder& order) {
-  spawn([this, order] {
+  work_.spawn("status look", [this, order] {
     const std::int64_t started_at_ms = parts_.clock.now_ms();
     Look answer = look(order.target);
     if (is_stopping_ && answer.result != LookResult::pass) {
@@ -265,7 +241,7 @@ Look StatusServices::run_sample(const exchange::Service& service, std::uint32_t 
   Look answer = looks_.run_sample(service, operation, deadline, shape);
   if (shape == nullptr) return answer;
   auto changed = shapes_.take_changed();
-  const std::scoped_lock lock(running_mutex_);
+  const std::scoped_lock lock(learned_mutex_);
   for (auto& one : changed) learned_.push_back(std::move(one));
   return answer;
 }
@@ -274,7 +250,7 @@ Look StatusServices::run_sample(const exchange::Service& service, std::uint32_t 
 void StatusServices::keep_shapes() {
   std::vector<std::pair<std::string, std::string>> learned;
   {
-    const std::scoped_lock lock(running_mutex_);
+    const std::scoped_lock lock(learned_mutex_);
     learned.swap(learned_);
   }
   for (const auto& [operation, shape] : learned) {
@@ -283,7 +259,8 @@ void StatusServices::keep_shapes() {
   }
   if (std::exchange(was_leader_, keeper_.is_leader()) || !was_leader_) return;
   auto kept = parts_.store.shapes();
-  if (kept.ok()) spawn([this, shapes = *std::move(kept)] { shapes_.load(shapes); });
+  if (!kept.ok()) return;
+  work_.spawn("status shapes", [this, shapes = *std::move(kept)] { shapes_.load(shapes); });
 }
 
 Look StatusServices::look_now(const Target& target) {
@@ -345,7 +322,7 @@ void StatusServices::wake_upstreams(std::int64_t now_ms) {
         std::max<std::int64_t>(wake_ms, service.program().upstreams()[upstream].probe.interval_ms);
     if (now_ms - woken_at_ms < interval_ms) continue;
     woken_at_ms = now_ms;
-    spawn([this, program = program_, upstream] {
+    work_.spawn("status look", [this, program = program_, upstream] {
       const auto deadline = runtime::Deadline::after_ms(look_timeout_ms);
       (void)looks_.reach(*program->service, upstream, deadline);
     });

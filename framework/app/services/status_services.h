@@ -7,7 +7,6 @@
 
 #include <atomic>
 #include <condition_variable>
-#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -15,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "app/services/background_work.h"
 #include "app/services/looks.h"
 #include "app/services/sentinels.h"
 #include "app/serving.h"
@@ -75,10 +75,6 @@ class StatusServices final : public hosts::StatusSource, private status::Looker 
                                                     std::string_view principal) override;
 
  private:
-  struct Running {  // a look
-    runtime::FiberHandle fiber;
-    runtime::Event ended;
-  };
   using Program = std::shared_ptr<const InService>;
 
   // The interface Looker.
@@ -91,8 +87,6 @@ class StatusServices final : public hosts::StatusSource, private status::Looker 
   void show_metrics();
   void watch_program();
   void wake_upstreams(std::int64_t now_ms);
-  void spawn(runtime::Task work);
-  void forget_ended();
   [[nodiscard]] status::Look look(const status::Target& target);
   [[nodiscard]] status::Look run_sample(const exchange::Service& service, std::uint32_t operation,
                                         runtime::Deadline deadline);
@@ -109,8 +103,7 @@ class StatusServices final : public hosts::StatusSource, private status::Looker 
   status::Keeper keeper_;
   std::atomic<bool> is_stopping_{false};
 
-  std::mutex running_mutex_;  // guards the next two
-  std::list<Running> running_;
+  std::mutex learned_mutex_;                                  // guards the next
   std::vector<std::pair<std::string, std::string>> learned_;  // shapes not stored yet
 
   // Counts of programs that calls may still use; used by the Thread alone.
@@ -139,6 +132,8 @@ class StatusServices final : public hosts::StatusSource, private status::Looker 
   bool must_stop_ = false;
   runtime::Event ended_;
   std::thread thread_;
+
+  BackgroundWork work_;
 };
 
 // The counts for the calls of a program.
