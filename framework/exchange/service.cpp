@@ -21,10 +21,9 @@ bool is_one_of(std::string_view name, std::initializer_list<std::string_view> na
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// Connection-specific fields (RFC 9110 section 7.6.1) and fields that every hop writes itself.
+// Fields that every hop writes itself.
 bool is_hop_by_hop(std::string_view name) noexcept {
-  return is_one_of(name, {"connection", "keep-alive", "te", "trailer", "transfer-encoding",
-                          "upgrade", "content-length", "host", "expect", "date", "server"}) ||
+  return is_framing_field(name) || is_one_of(name, {"host", "expect", "date", "server"}) ||
          name.starts_with("proxy-");
 }
 

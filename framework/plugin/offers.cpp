@@ -49,13 +49,11 @@ std::string problem_of_intake(const IntakePath& row) {
   return {};
 }
 
-// Fields that the host sets itself, that concern the connection (RFC 9110 section 7.6.1), or that
-// would set a cookie for the whole host.
+// Fields that the host sets itself, or that would set a cookie for the whole host.
 bool is_of_host(std::string_view name) noexcept {
-  constexpr std::string_view names[] = {
-      "connection", "content-length",    "date",    "keep-alive", "server",
-      "trailer",    "transfer-encoding", "upgrade", "set-cookie", "x-request-id"};
-  return std::any_of(std::begin(names), std::end(names),
+  constexpr std::string_view names[] = {"date", "server", "set-cookie", "x-request-id"};
+  return is_framing_field(name) ||
+         std::any_of(std::begin(names), std::end(names),
                      [name](std::string_view own) { return same_header_name(own, name); });
 }
 

@@ -51,11 +51,9 @@ DraftProvider* provider_of(const Cursor& root, Draft& draft) {
 
 // ---- headers ------------------------------------------------------------------------------------
 
-// Credentials, connection-specific fields, and fields that the gateway sets itself.
+// Credentials, and fields that the gateway sets itself; those on framing are refused besides.
 constexpr std::string_view never_forwarded[] = {"accept-encoding",
                                                 "authorization",
-                                                "connection",
-                                                "content-length",
                                                 "content-type",
                                                 "cookie",
                                                 "expect",
@@ -65,36 +63,14 @@ constexpr std::string_view never_forwarded[] = {"accept-encoding",
                                                 "if-none-match",
                                                 "if-range",
                                                 "if-unmodified-since",
-                                                "keep-alive",
                                                 "proxy-authenticate",
                                                 "proxy-authorization",
-                                                "proxy-connection",
                                                 "range",
-                                                "te",
-                                                "trailer",
-                                                "transfer-encoding",
-                                                "upgrade",
                                                 "x-service-api-key"};
-constexpr std::string_view never_passed_back[] = {"connection",
-                                                  "content-length",
-                                                  "content-type",
-                                                  "date",
-                                                  "keep-alive",
-                                                  "location",
-                                                  "proxy-authenticate",
-                                                  "proxy-authorization",
-                                                  "proxy-connection",
-                                                  "ratelimit",
-                                                  "ratelimit-policy",
-                                                  "server",
-                                                  "server-timing",
-                                                  "set-cookie",
-                                                  "te",
-                                                  "trailer",
-                                                  "transfer-encoding",
-                                                  "upgrade",
-                                                  "www-authenticate",
-                                                  "x-request-id"};
+constexpr std::string_view never_passed_back[] = {
+    "content-type",        "date",       "location",         "proxy-authenticate",
+    "proxy-authorization", "ratelimit",  "ratelimit-policy", "server",
+    "server-timing",       "set-cookie", "www-authenticate", "x-request-id"};
 
 // `lanes`: the headers of the lane with terms.
 std::vector<std::string> read_headers(const Cursor& list, std::span<const std::string_view> refused,
@@ -109,7 +85,7 @@ std::vector<std::string> read_headers(const Cursor& list, std::span<const std::s
     for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
     if (name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-_") != name.npos) {
       item.report(Rule::bad_name, {*text, "the name of a header: letters, digits, - and _"});
-    } else if (std::binary_search(refused.begin(), refused.end(), name) ||
+    } else if (is_framing_field(name) || std::binary_search(refused.begin(), refused.end(), name) ||
                std::find(lanes.begin(), lanes.end(), name) != lanes.end() ||
                name.starts_with("turnpike-")) {
       item.report(Rule::header_refused, {name, purpose});

@@ -33,28 +33,8 @@ constexpr std::uint32_t resolver_queued_max = 256;
 
 // Fields that the wire writes itself; a plugin's fields of these names are dropped.
 bool is_own_request_field(std::string_view name) noexcept {
-  switch (name.size()) {
-    case 2:
-      return same_text(name, "te");
-    case 4:
-      return same_text(name, "host");
-    case 6:
-      return same_text(name, "expect");
-    case 7:
-      return same_text(name, "trailer") || same_text(name, "upgrade");
-    case 10:
-      return same_text(name, "connection") || same_text(name, "keep-alive");
-    case 14:
-      return same_text(name, "content-length");
-    case 15:
-      return same_text(name, "accept-encoding");
-    case 16:
-      return same_text(name, "proxy-connection");
-    case 17:
-      return same_text(name, "transfer-encoding");
-    default:
-      return false;
-  }
+  return is_framing_field(name) || same_text(name, "host") || same_text(name, "expect") ||
+         same_text(name, "accept-encoding");
 }
 
 class HttpClient;

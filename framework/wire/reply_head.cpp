@@ -15,24 +15,8 @@ namespace {
 // Status line, names of the wire's own fields, the longest reason phrase and numbers.
 constexpr std::size_t fixed_reply_bytes_max = 256;
 
-// Fields on message framing and connection handling are the wire's own.
 bool is_own_reply_field(std::string_view name) noexcept {
-  switch (name.size()) {
-    case 4:
-      return same_text(name, "date");
-    case 7:
-      return same_text(name, "upgrade") || same_text(name, "trailer");
-    case 10:
-      return same_text(name, "connection") || same_text(name, "keep-alive");
-    case 14:
-      return same_text(name, "content-length");
-    case 16:
-      return same_text(name, "proxy-connection");
-    case 17:
-      return same_text(name, "transfer-encoding");
-    default:
-      return false;
-  }
+  return is_framing_field(name) || same_text(name, "date");
 }
 
 }  // namespace

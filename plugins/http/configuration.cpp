@@ -4,38 +4,21 @@
 #include <set>
 #include <utility>
 
+#include <turnpike/helpers/field_rules.h>
 #include <turnpike/helpers/mistakes.h>
 
 namespace turnpike::http {
 
 namespace {
 
-// RFC 9110, section 5.6.2.
-bool is_token(std::string_view text) noexcept {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char letter) {
-    return (letter >= '0' && letter <= '9') || (letter >= 'a' && letter <= 'z') ||
-           (letter >= 'A' && letter <= 'Z') ||
-           std::string_view("!#$%&'*+-.^_`|~").find(letter) != std::string_view::npos;
-  });
-}
-
-bool is_field_value(std::string_view text) noexcept {
-  return std::none_of(text.begin(), text.end(), [](char letter) {
-    const auto byte = static_cast<unsigned char>(letter);
-    return (byte < 0x20 && byte != '\t') || byte == 0x7f;
-  });
-}
-
 constexpr std::string_view is_not_a_field_value =
     "holds control characters, which no header may hold: leave them out";
 
 bool is_of_the_gateway(std::string_view name) noexcept {
-  for (std::string_view own :
-       {"host", "content-length", "content-type", "connection", "accept-encoding",
-        "transfer-encoding", "te", "upgrade", "expect", "trailer", "keep-alive"}) {
+  for (std::string_view own : {"host", "content-type", "accept-encoding", "expect"}) {
     if (same_header_name(name, own)) return true;
   }
-  return false;
+  return is_framing_field(name);
 }
 
 // Headers that commonly hold credentials. Headers that are specific to one service are not known.

@@ -21,11 +21,10 @@ constexpr std::int64_t line_interval_ns = 60'000 * ns_per_ms;
 bool stays_here(std::string_view name, const std::vector<OwnedHeader>& own) noexcept {
   for (std::string_view never :
        {"authorization", "proxy-authorization", "cookie", "x-service-api-key", "payment-signature",
-        "x-payment", "idempotency-key", "host", "content-length", "content-type", "connection",
-        "accept-encoding", "transfer-encoding", "te", "upgrade", "expect", "trailer",
-        "keep-alive"}) {
+        "x-payment", "idempotency-key", "host", "content-type", "accept-encoding", "expect"}) {
     if (same_header_name(name, never)) return true;
   }
+  if (is_framing_field(name)) return true;
   return std::any_of(own.begin(), own.end(), [name](const OwnedHeader& header) {
     return same_header_name(name, header.name);
   });

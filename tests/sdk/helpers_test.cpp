@@ -1,8 +1,10 @@
 // The helpers that plugin authors compile into their plugins.
 #include <turnpike/helpers/csv.h>
+#include <turnpike/helpers/field_rules.h>
 #include <turnpike/helpers/mistakes.h>
 #include <turnpike/helpers/own_call.h>
 #include <turnpike/helpers/private_address.h>
+#include <turnpike/message.h>
 
 #include <gtest/gtest.h>
 
@@ -109,6 +111,33 @@ TEST(PrivateAddress, IsWhatAUrlItselfTells) {
 }
 
 // The call that commands of lanes pass to the store.
+TEST(FramingFields, AreOfTheHopInAnyCase) {
+  for (const std::string_view name :
+       {"Connection", "content-length", "Keep-Alive", "Proxy-Connection", "TE", "Trailer",
+        "transfer-encoding", "UPGRADE"}) {
+    EXPECT_TRUE(is_framing_field(name)) << name;
+    EXPECT_FALSE(is_framing_field(name.substr(1))) << name;
+    EXPECT_FALSE(is_framing_field(std::string(name) + "s")) << name;
+  }
+  for (const std::string_view name : {"", "Host", "Date", "Content-Type", "Proxy-Authorization"}) {
+    EXPECT_FALSE(is_framing_field(name)) << name;
+  }
+}
+
+TEST(FieldRules, NamesAreTokensAndValuesHoldNoControls) {
+  EXPECT_TRUE(is_token("X-Api_Key.v1!#$%&'*+^`|~"));
+  for (const std::string_view text : {"", "a b", "a:", "a\n", "a\t", "\"a\"", "(a)", "\xc3\xa9"}) {
+    EXPECT_FALSE(is_token(text)) << text;
+  }
+  for (const std::string_view text : {"", "a b", "a\tb", "\xc3\xa9", "\x80\xff"}) {
+    EXPECT_TRUE(is_field_value(text)) << text;
+  }
+  for (const std::string_view text : {"a\r", "a\nb", "\x7f", "\x1f", "\x01"}) {
+    EXPECT_FALSE(is_field_value(text)) << text;
+  }
+  EXPECT_FALSE(is_field_value(std::string_view("a\0b", 3)));
+}
+
 TEST(OwnCall, HasADeadlineOfItsOwnAndNobodyCancelsIt) {
   support::ManualClock clock;
   OwnCall call(clock, 20);

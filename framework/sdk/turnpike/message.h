@@ -36,6 +36,27 @@ constexpr bool same_header_name(std::string_view left, std::string_view right) n
   return true;
 }
 
+// Fields on the connection and on the framing of a message (RFC 9110, sections 6.6.2, 7.6.1, 7.8
+// and 8.6). Each hop writes its own, so nobody else sets them or passes them on.
+constexpr bool is_framing_field(std::string_view name) noexcept {
+  switch (name.size()) {
+    case 2:
+      return same_header_name(name, "te");
+    case 7:
+      return same_header_name(name, "trailer") || same_header_name(name, "upgrade");
+    case 10:
+      return same_header_name(name, "connection") || same_header_name(name, "keep-alive");
+    case 14:
+      return same_header_name(name, "content-length");
+    case 16:
+      return same_header_name(name, "proxy-connection");
+    case 17:
+      return same_header_name(name, "transfer-encoding");
+    default:
+      return false;
+  }
+}
+
 // A header field that owns its text. `name` is sent as it is.
 struct OwnedHeader {
   std::string name;

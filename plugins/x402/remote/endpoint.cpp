@@ -7,6 +7,7 @@
 #include <cstring>
 #include <utility>
 
+#include <turnpike/helpers/field_rules.h>
 #include <turnpike/helpers/mistakes.h>
 
 namespace turnpike::x402 {
@@ -18,28 +19,11 @@ bool is_alphanumeric(char letter) noexcept {
          (letter >= 'A' && letter <= 'Z');
 }
 
-// RFC 9110, section 5.6.2.
-bool is_token(std::string_view text) noexcept {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char letter) {
-    return is_alphanumeric(letter) ||
-           std::string_view("!#$%&'*+-.^_`|~").find(letter) != std::string_view::npos;
-  });
-}
-
-bool is_field_value(std::string_view text) noexcept {
-  return std::none_of(text.begin(), text.end(), [](char letter) {
-    const auto byte = static_cast<unsigned char>(letter);
-    return (byte < 0x20 && byte != '\t') || byte == 0x7f;
-  });
-}
-
 bool is_set_by_us(std::string_view name) noexcept {
-  for (std::string_view own :
-       {"host", "content-length", "content-type", "connection", "accept", "accept-encoding",
-        "transfer-encoding", "te", "upgrade", "expect", "trailer", "keep-alive"}) {
+  for (std::string_view own : {"host", "content-type", "accept", "accept-encoding", "expect"}) {
     if (same_header_name(name, own)) return true;
   }
-  return false;
+  return is_framing_field(name);
 }
 
 // Files with secrets usually end with a line break that is no part of the secret.
