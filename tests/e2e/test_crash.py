@@ -15,7 +15,7 @@ import unittest
 
 import gateway as gateway_module
 from engines import OnPostgres, OnSqlite
-from gateway import BUILD, ROOT, Gateway, new_directory, new_registry
+from gateway import BUILD, ROOT, Gateway, new_directory, new_registry, plugins_of
 from test_replay import REGISTRY, TEST
 from upstream import Upstream
 
@@ -118,7 +118,7 @@ class Crashes:
             os.environ[name] = str(path)
             test.addCleanup(os.environ.pop, name)
         self.gateway = Gateway(registry=registry, postgres_url=postgres_url,
-                               plugins=BUILD / "plugins")
+                               plugins=plugins_of(test, "http"))
         test.addCleanup(self.gateway.close)
         self.account, self.key = self.gateway.new_key(credits=10_000)
         self.gateway.start()

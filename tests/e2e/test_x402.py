@@ -76,6 +76,7 @@ class Lane:
     whole module, and each class has a seller address of its own."""
 
     settings = ()
+    plugins = BUILD / "plugins"
     is_checked = False
 
     @classmethod
@@ -116,7 +117,7 @@ class Lane:
 
     def new_gateway(self):
         gateway = Gateway(registry=self.registry, postgres_url=self.url,
-                          config=self.directory / "turnpike.yaml", plugins=BUILD / "plugins",
+                          config=self.directory / "turnpike.yaml", plugins=self.plugins,
                           settings=self.settings)
         self.addCleanup(gateway.close)
         return gateway

@@ -90,6 +90,7 @@ class CrashTable(Lane):
         saved, gateway_module.TURNPIKE = (gateway_module.TURNPIKE,
                                           BUILD / "tests" / "turnpike_crash")
         self.addCleanup(setattr, gateway_module, "TURNPIKE", saved)
+        self.plugins = gateway_module.plugins_of(self, "http", "x402")
         self.payments = self.owed = 0
         super().setUp()
 
