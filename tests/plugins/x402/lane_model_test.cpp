@@ -187,7 +187,7 @@ TEST(LaneModel, SlowPartsWithinTheirTimeKeepTheLease) {
     return event == Event::hangs || event == Event::answers_late || event == Event::takes_long ||
            event == Event::other_goes_on;
   };
-  const int events = share() == 1 ? 4 : 3;
+  const int events = share() == 1 ? 4 : events_default + 1;
   for (const Flow flow : all_flows) play_all(scripts[1], flow, {}, events, slow);
 }
 
