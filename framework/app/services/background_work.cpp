@@ -36,7 +36,6 @@ void BackgroundWork::cancel() {
 }
 
 bool BackgroundWork::has_ended(runtime::Deadline deadline) {
-  const std::scoped_lock lock(mutex_);
   return std::all_of(list_.begin(), list_.end(),
                      [&](Work& one) { return one.ended.wait(deadline) == runtime::Wake::ready; });
 }
