@@ -110,7 +110,6 @@ TEST(PrivateAddress, IsWhatAUrlItselfTells) {
   }
 }
 
-// The call that commands of lanes pass to the store.
 TEST(FramingFields, AreOfTheHopInAnyCase) {
   for (const std::string_view name :
        {"Connection", "content-length", "Keep-Alive", "Proxy-Connection", "TE", "Trailer",
@@ -138,6 +137,7 @@ TEST(FieldRules, NamesAreTokensAndValuesHoldNoControls) {
   EXPECT_FALSE(is_field_value(std::string_view("a\0b", 3)));
 }
 
+// The call that commands of lanes pass to the store.
 TEST(OwnCall, HasADeadlineOfItsOwnAndNobodyCancelsIt) {
   support::ManualClock clock;
   OwnCall call(clock, 20);
