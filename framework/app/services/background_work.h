@@ -28,8 +28,8 @@ class BackgroundWork {
   void forget_ended();
 
   void cancel();
-  // Whether all fibers have ended by `deadline`. REQUIRES: cancel() was called, and nobody spawns or
-  // forgets meanwhile.
+  // Whether all fibers have ended by `deadline`. REQUIRES: cancel() was called, and nobody spawns
+  // or forgets meanwhile.
   [[nodiscard]] bool has_ended(runtime::Deadline deadline);
 
  private:
