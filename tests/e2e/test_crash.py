@@ -10,7 +10,6 @@ import collections
 import http.client
 import os
 import re
-import time
 import unittest
 
 import gateway as gateway_module
@@ -18,6 +17,7 @@ from engines import OnPostgres, OnSqlite
 from gateway import BUILD, ROOT, Gateway, new_directory, new_registry, plugins_of
 from test_replay import REGISTRY, TEST
 from upstream import Upstream
+from waiting import until
 
 TABLE = ROOT / "framework" / "ledger" / "CRASHES.md"
 POINTS = dict(re.findall(r'X\((\w+),\s+"([^"]+)"\)',
@@ -149,10 +149,11 @@ class Crashes:
         self.log.write_text("")
         reply = Reply(self.gateway, self.key, call, key)
         self.test.assertEqual(reply.saw, "all")
-        deadline = time.monotonic() + 30
-        while "reply_ended" not in (passed := dict.fromkeys(self.log.read_text().split())):
-            self.test.assertLess(time.monotonic(), deadline, passed)
-        return reply, passed
+        return reply, until(self.points_to_the_end, self.log.read_text, 30)
+
+    def points_to_the_end(self):
+        passed = dict.fromkeys(self.log.read_text().split())
+        return passed if "reply_ended" in passed else None
 
     def points_of(self, call):
         key = self.prepare(call)
