@@ -18,7 +18,9 @@ Load is bounded: SECONDS_EACH (2) seconds per cell and ROUNDS (3) rounds, five a
 all. Before each cell of paid calls there is a run that is not counted, because leases grow with the
 rate of their account and end when it rests. Needs nginx with Lua, wrk, h2load and, for system
 calls, perf. SIDES, names with semicolons between them, drives some sides alone (and holds nothing):
-with more rounds of those, smaller differences can be told from the machine's noise.
+with more rounds of those, smaller differences can be told from the machine's noise. The twins,
+":free, twin" and "paid, twin", are driven only if SIDES names them: the ratio of a side to its
+twin, a gateway like its own, is what noise alone makes of 1.0x.
 """
 
 import asyncio
@@ -101,9 +103,10 @@ def bench_gateway(address, *, connections, postgres_url=None, credits=0, account
 class Side:
     """One side, how it is driven, and what was measured so far."""
 
-    def __init__(self, name, url, unpaid, script, server, postgres=None, is_costly=False):
+    def __init__(self, name, url, unpaid, script, server, postgres=None, is_costly=False,
+                 is_twin=False):
         self.name, self.url, self.script, self.server = name, url, script, server
-        self.postgres = postgres
+        self.postgres, self.is_twin = postgres, is_twin
         self.headers = [UNPAID] if unpaid is None else [("Authorization", f"Bearer {unpaid}")]
         self.is_costly = is_costly  # driven only by wrk, to save time
 
@@ -157,9 +160,12 @@ class Side:
     def rate(self):
         return statistics.median(self.rates)
 
+    def ratios_to(self, other):
+        """Ratios within a round: the machine's speed varies between rounds."""
+        return [mine / its for mine, its in zip(self.rates, other.rates)]
+
     def ratio_to(self, other):
-        """The median of ratios within a round: the machine's speed varies between rounds."""
-        return statistics.median(mine / its for mine, its in zip(self.rates, other.rates))
+        return statistics.median(self.ratios_to(other))
 
     def profile(self):
         each = {thread: used / self.requests for thread, used in self.used_us.most_common()}
@@ -225,6 +231,7 @@ class Sides:
         lua = self.keep(proxy_with_lua(lua_port, upstream_port, sqlite.directory, keys))
         quiet, quiet_keys, _, quiet_paid = self.gateway(address, credits=10**9,
                                                         settings=["log.level=error"])
+        twin, twin_keys, _, twin_paid = self.gateway(address, credits=10**9)
         postgres = self.keep(Postgres())
         database = postgres.new_database()
         recycle_segments(postgres, database)
@@ -240,13 +247,16 @@ class Sides:
         self.add(":free, no log", quiet, ":free", quiet_keys[0], quiet_paid)
         self.add("paid", sqlite, "", keys[0], paid)
         self.add("paid, no log", quiet, "", quiet_keys[0], quiet_paid)
+        self.add(":free, twin", twin, ":free", twin_keys[0], twin_paid, is_twin=True)
+        self.add("paid, twin", twin, "", twin_keys[0], twin_paid, is_twin=True)
         self.add(":free, Redis", counted, ":free", counted_keys[0], counted_paid, is_costly=True)
         self.add("paid, PostgreSQL", other, "", other_keys[0], other_paid, postgres=postgres,
                  is_costly=True)
 
     def driven_by(self, tool):
         return {side.name: side for side in self.listed
-                if (tool == "wrk" or not side.is_costly) and (not SIDES or side.name in SIDES)}
+                if (tool == "wrk" or not side.is_costly)
+                and (side.name in SIDES if SIDES else not side.is_twin)}
 
     def close(self):
         for server in reversed(self.servers):
@@ -256,6 +266,7 @@ class Sides:
 # Required ratios: the two sides, and the minimum over 64 and over 512 connections.
 ASKED = ((":free", ":free, no log", (0.97, 0.97)), ("paid", "paid, no log", (0.97, 0.97)),
          (":free", "nginx + lua", (1.0, 1.0)), ("paid", ":free", (0.6, 0.75)))
+TWINS = ((":free", ":free, twin", None), ("paid", "paid, twin", None))
 COLUMNS = ("nginx", "nginx + lua", "unpaid", ":free")
 
 
@@ -274,18 +285,21 @@ def compare_sides(sides, tool, connections):
                           for to in COLUMNS)
         print(f"{name:17} {side.rate():10.0f} {ratios} {side.profile()}"
               f"{f'  NOT 2xx: {side.others}' if side.others else ''}", flush=True)
-    return {(tool, connections, one, to): sides[one].ratio_to(sides[to])
-            for one, to, _ in ASKED if one in sides and to in sides}
+    return {(tool, connections, one, to): sides[one].ratios_to(sides[to])
+            for one, to, _ in (*ASKED, *TWINS) if one in sides and to in sides}
 
 
-def print_asked(ratios):
-    print("\nasked for")
-    for one, to, least in ASKED:
-        for tool, connections in dict.fromkeys(key[:2] for key in ratios if key[2:] == (one, to)):
-            ratio = ratios[tool, connections, one, to]
-            wanted = least[0 if connections < 256 else 1]
-            print(f"{one + ' to ' + to:28} {tool:6} {connections:4} connections {ratio:6.2f}x of "
-                  f"{wanted:.2f}x  {'yes' if ratio >= wanted else 'NO'}")
+def print_ratios(measured):
+    print("\nmedians of ratios within a round, their quartiles, and what is asked for")
+    for one, to, least in (*ASKED, *TWINS):
+        for tool, connections in dict.fromkeys(k[:2] for k in measured if k[2:] == (one, to)):
+            ratios = measured[tool, connections, one, to]
+            ratio = statistics.median(ratios)
+            low, _, high = statistics.quantiles(ratios) if len(ratios) > 1 else [ratio] * 3
+            wanted = least and least[0 if connections < 256 else 1]
+            verdict = wanted and f"  {wanted:.2f}x {'yes' if ratio >= wanted else 'NO'}"
+            print(f"{one + ' to ' + to:28} {tool:6} {connections:4} connections {ratio:6.3f}x "
+                  f"({low:.2f} to {high:.2f}){verdict or ''}")
 
 
 def print_system_calls(sides, connections):
@@ -314,8 +328,9 @@ def forward():
             for connections in CONNECTIONS:
                 ratios |= compare_sides(sides.driven_by(tool), tool, connections)
         if not SIDES:
-            print_system_calls(sides.listed, CONNECTIONS[0])
-        print_asked(ratios)
+            print_system_calls([side for side in sides.listed if not side.is_twin],
+                               CONNECTIONS[0])
+        print_ratios(ratios)
     finally:
         sides.close()
 
