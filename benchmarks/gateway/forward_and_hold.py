@@ -274,7 +274,10 @@ def compare_sides(sides, tool, connections):
     for side in sides.values():
         side.begin(tool, connections)
     for number in range(ROUNDS):
-        for side in list(sides.values())[::1 if number % 2 == 0 else -1]:
+        # Each side stands at each place of a round, since what runs before it matters.
+        first = number % len(sides)
+        order = [*list(sides.values())[first:], *list(sides.values())[:first]]
+        for side in order[::1 if number % 2 == 0 else -1]:
             side.run()
     accounts = 1 if tool == "h2load" else ACCOUNTS
     print(f"\n{tool}, {accounts} account{'s' if accounts > 1 else ''}, {connections} connections\n"
