@@ -7,7 +7,7 @@
    SQLite and in Redis, and of the gateway paid with Credits on SQLite and on PostgreSQL. Every side
    writes a log line for each request to a file; two more sides log only errors, to show what the
    gateway's log costs. h2load drives one account and wrk drives 1,000, over 64 and 512
-   connections, in alternating rounds. Printed are medians, the medians of the ratios within a
+   connections, in rounds of random order. Printed are medians, the medians of the ratios within a
    round, the CPU of each kind of thread, system calls, and the disk's fdatasync p50. PostgreSQL is
    prepared as if it had run for a while: its log overwrites old segments, whereas a new server
    fills each segment with zeros first.
@@ -19,7 +19,7 @@ all. Before each cell of paid calls there is a run that is not counted, because 
 rate of their account and end when it rests. Needs nginx with Lua, wrk, h2load and, for system
 calls, perf. SIDES, names with semicolons between them, drives some sides alone (and holds nothing):
 with more rounds of those, smaller differences can be told from the machine's noise. The twins,
-":free, twin" and "paid, twin", are driven only if SIDES names them: the ratio of a side to its
+":free, twin" and "paid, twin", exist only if SIDES names them: the ratio of a side to its
 twin, a gateway like its own, is what noise alone makes of 1.0x.
 """
 
@@ -27,6 +27,7 @@ import asyncio
 import collections
 import os
 import pathlib
+import random
 import re
 import resource
 import socket
@@ -103,10 +104,9 @@ def bench_gateway(address, *, connections, postgres_url=None, credits=0, account
 class Side:
     """One side, how it is driven, and what was measured so far."""
 
-    def __init__(self, name, url, unpaid, script, server, postgres=None, is_costly=False,
-                 is_twin=False):
+    def __init__(self, name, url, unpaid, script, server, postgres=None, is_costly=False):
         self.name, self.url, self.script, self.server = name, url, script, server
-        self.postgres, self.is_twin = postgres, is_twin
+        self.postgres = postgres
         self.headers = [UNPAID] if unpaid is None else [("Authorization", f"Bearer {unpaid}")]
         self.is_costly = is_costly  # driven only by wrk, to save time
 
@@ -231,7 +231,6 @@ class Sides:
         lua = self.keep(proxy_with_lua(lua_port, upstream_port, sqlite.directory, keys))
         quiet, quiet_keys, _, quiet_paid = self.gateway(address, credits=10**9,
                                                         settings=["log.level=error"])
-        twin, twin_keys, _, twin_paid = self.gateway(address, credits=10**9)
         postgres = self.keep(Postgres())
         database = postgres.new_database()
         recycle_segments(postgres, database)
@@ -247,16 +246,17 @@ class Sides:
         self.add(":free, no log", quiet, ":free", quiet_keys[0], quiet_paid)
         self.add("paid", sqlite, "", keys[0], paid)
         self.add("paid, no log", quiet, "", quiet_keys[0], quiet_paid)
-        self.add(":free, twin", twin, ":free", twin_keys[0], twin_paid, is_twin=True)
-        self.add("paid, twin", twin, "", twin_keys[0], twin_paid, is_twin=True)
         self.add(":free, Redis", counted, ":free", counted_keys[0], counted_paid, is_costly=True)
         self.add("paid, PostgreSQL", other, "", other_keys[0], other_paid, postgres=postgres,
                  is_costly=True)
+        if SIDES & {twin for _, twin, _ in TWINS}:
+            twin, twin_keys, _, twin_paid = self.gateway(address, credits=10**9)
+            self.add(":free, twin", twin, ":free", twin_keys[0], twin_paid)
+            self.add("paid, twin", twin, "", twin_keys[0], twin_paid)
 
     def driven_by(self, tool):
         return {side.name: side for side in self.listed
-                if (tool == "wrk" or not side.is_costly)
-                and (side.name in SIDES if SIDES else not side.is_twin)}
+                if (tool == "wrk" or not side.is_costly) and (not SIDES or side.name in SIDES)}
 
     def close(self):
         for server in reversed(self.servers):
@@ -273,11 +273,9 @@ COLUMNS = ("nginx", "nginx + lua", "unpaid", ":free")
 def compare_sides(sides, tool, connections):
     for side in sides.values():
         side.begin(tool, connections)
-    for number in range(ROUNDS):
-        # Each side stands at each place of a round, since what runs before it matters.
-        first = number % len(sides)
-        order = [*list(sides.values())[first:], *list(sides.values())[:first]]
-        for side in order[::1 if number % 2 == 0 else -1]:
+    for _ in range(ROUNDS):
+        # In random order, since it may matter which side ran before.
+        for side in random.sample(list(sides.values()), len(sides)):
             side.run()
     accounts = 1 if tool == "h2load" else ACCOUNTS
     print(f"\n{tool}, {accounts} account{'s' if accounts > 1 else ''}, {connections} connections\n"
@@ -331,8 +329,7 @@ def forward():
             for connections in CONNECTIONS:
                 ratios |= compare_sides(sides.driven_by(tool), tool, connections)
         if not SIDES:
-            print_system_calls([side for side in sides.listed if not side.is_twin],
-                               CONNECTIONS[0])
+            print_system_calls(sides.listed, CONNECTIONS[0])
         print_ratios(ratios)
     finally:
         sides.close()

@@ -207,13 +207,12 @@ class Lane:
 
     def until_ended(self, payment, path=GOOD, **request):
         """Repeats the same request, as advised, until it ends. Returns the last reply."""
-        def ended():
-            reply = self.pay(payment, path, **request)
-            if not self.is_open(reply):
-                return reply
+        deadline = time.monotonic() + WAIT_SECONDS
+        while self.is_open(reply := self.pay(payment, path, **request)):
             self.assert_open(reply)
-            return None
-        return until(ended, "it did not come to its end", WAIT_SECONDS)
+            self.assertLess(time.monotonic(), deadline, "it did not come to its end")
+            time.sleep(0.1)
+        return reply
 
     def until_paid(self, payment, path=GOOD, **request):
         reply = self.until_ended(payment, path, **request)
