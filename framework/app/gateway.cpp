@@ -362,6 +362,7 @@ Result<Unit, std::string> Gateway::open_people() {
   auto people = PeopleServices::open(
       *parts_->node, config_, parts_->web_url,
       {.pool = parts_->runtime->pool(),
+       .processors = std::thread::hardware_concurrency(),
        .clock = parts_->clock,
        .random = parts_->random,
        .http = *parts_->client,

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <latch>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -15,14 +16,21 @@ namespace {
 
 using base::ErrorCode;
 
-// Slow hashing must delay only sign-ins, so it has two threads of its own.
-TEST(PeopleServices, HashesHaveThreadsAndAQueueOfTheirOwn) {
+struct Machine {
+  std::uint32_t processors;
+  std::uint32_t hashes_at_once;
+};
+class HashesOn : public testing::TestWithParam<Machine> {};
+
+// Slow hashing must delay only sign-ins, so it has threads of its own, and half of the processors.
+TEST_P(HashesOn, HaveThreadsAndAQueueOfTheirOwn) {
   const support::TestStore store(storage::Engine::sqlite);
   const auto node = store.open();
   runtime::BlockingPool pool(6, 300);
   support::NoHttp http;
   const auto people = PeopleServices::open(*node, Config(), "http://localhost:8404",
                                            {.pool = pool,
+                                            .processors = GetParam().processors,
                                             .clock = store.clock,
                                             .random = store.random,
                                             .http = http,
@@ -30,7 +38,7 @@ TEST(PeopleServices, HashesHaveThreadsAndAQueueOfTheirOwn) {
   ASSERT_TRUE(people.ok()) << people.error();
   const hosts::account::PooledPeople& asked = (*people)->of_hosts();
 
-  constexpr std::uint32_t running_max = 2;
+  const std::uint32_t running_max = GetParam().hashes_at_once;
   constexpr std::uint32_t queued_max = 32;
   std::latch gate(1);
   std::atomic<std::uint32_t> running = 0;
@@ -65,6 +73,13 @@ TEST(PeopleServices, HashesHaveThreadsAndAQueueOfTheirOwn) {
   EXPECT_EQ(done, running_max + queued_max);
   EXPECT_EQ(most_running, running_max);
 }
+
+INSTANTIATE_TEST_SUITE_P(PeopleServices, HashesOn,
+                         testing::Values(Machine{0, 1}, Machine{2, 1}, Machine{3, 1}, Machine{4, 2},
+                                         Machine{64, 2}),
+                         [](const auto& each) {
+                           return std::to_string(each.param.processors) + "Processors";
+                         });
 
 }  // namespace
 }  // namespace turnpike::app

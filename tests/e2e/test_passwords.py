@@ -212,7 +212,7 @@ class WhereTheyAreOff(unittest.TestCase):
 
 class ManyAtOnce(unittest.TestCase):
     def test_who_is_too_many_is_told_to_come_back(self):
-        """Two tries hash and 32 wait; refusing the others at once keeps the pool free."""
+        """One or two tries hash and 32 wait; refusing the others at once keeps the pool free."""
         gateway = Gateway().start()
         self.addCleanup(gateway.close)
         answers = []

@@ -142,6 +142,7 @@ PeopleServices::PeopleServices(storage::Node& node, const Config& config,
                  .grants = node.grants(),
                  .authorization = authorization_.get(),
                  .pool = sources.pool,
+                 .processors = sources.processors,
                  .clock = sources.clock,
                  .web_url = web_url,
                  .clients = hosts::ClientAddress(config.trusted_proxies)}) {}

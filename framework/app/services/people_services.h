@@ -5,6 +5,7 @@
 // may call them.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -24,6 +25,7 @@ class PeopleServices {
  public:
   struct Sources {
     runtime::BlockingPool& pool;
+    std::uint32_t processors;  // of this machine
     const Clock& clock;
     Random& random;
     Http& http;  // to external identity providers

@@ -60,6 +60,7 @@ class PooledPeople {
     oauth::GrantStore& grants;
     oauth::Server* authorization;  // null: there is no authorization server
     runtime::BlockingPool& pool;
+    std::uint32_t processors;  // of this machine; hashing takes half of them
     const Clock& clock;
     std::string web_url;  // base URL of the web host, for links
     ClientAddress clients;
@@ -75,9 +76,9 @@ class PooledPeople {
     return run(parts_.pool, user_, std::forward<F>(work));
   }
 
-  // The same for work that hashes a password. At most two run at once and 32 wait, on dedicated
-  // threads with a low priority, so that password hashing takes neither processor time nor pool
-  // threads from calls.
+  // The same for work that hashes a password. At most two run at once, one where there are fewer
+  // than four processors, and 32 wait. They have threads of their own with a low priority, so that
+  // hashing takes neither pool threads nor the time of more than half of the processors from calls.
   template <class F>
   [[nodiscard]] auto ask_hashing(F&& work) const -> std::invoke_result_t<F> {
     return run(hashing_pool_, hashing_user_, [&] {
