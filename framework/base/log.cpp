@@ -74,7 +74,7 @@ std::string line_within_a_block(std::string_view time, Severity severity, std::s
     return line;
   };
   std::string line = render();
-  if (line.size() > log_block_bytes) shown.emplace_back("cut", true);
+  if (line.size() > log_block_bytes) shown.push_back({"cut", true});
   for (std::size_t most = log_block_bytes; line.size() > log_block_bytes && most > 0; most /= 2) {
     for (LogField& field : shown) {
       auto* const text = std::get_if<std::string_view>(&field.value);
@@ -182,7 +182,7 @@ void Core::append(Gathered& gathered, Severity severity, std::string_view event,
   } else {
     append_aside(gathered, time, severity, event, fields);
   }
-  if (gathered.blocks.has_filled_one() || is_urgent) wake();
+  if (gathered.blocks.has_filled_some() || is_urgent) wake();
 }
 
 // Renders separately a line that may not fit into the rest of the block, to learn its length first.

@@ -1,6 +1,6 @@
 // Log: one JSON object per line. The log of the process gathers lines in blocks, for loops without
 // a lock, a system call or a wake-up, and a Thread of its own writes them: after 250 ms at the
-// latest, at once when a block is full or a line is a warning or an error. A slow reader never
+// latest, at once when some blocks are full or a line is a warning or an error. A slow reader never
 // blocks a writer of lines: when all blocks are full, lines are dropped, counted and reported.
 //
 // Owned by app/; every method may be called from any Thread. Fields are data, never formatted text;
@@ -9,6 +9,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
@@ -22,17 +23,33 @@
 
 namespace turnpike::base {
 
+// The name of a field: snake_case, which the compiler checks, so that no line has to be searched
+// for characters of it that need escaping.
+class LogKey {
+ public:
+  template <std::size_t size>
+  consteval LogKey(const char (&name)[size]) : text_(name, size - 1) {
+    for (const char c : text_) {
+      const bool is_word = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+      if (!is_word) throw "the key of a log field is snake_case";
+    }
+  }
+  [[nodiscard]] constexpr std::string_view text() const noexcept { return text_; }
+
+ private:
+  std::string_view text_;
+};
+
 struct LogField {
-  std::string_view key;
+  LogKey key;
   std::variant<std::string_view, std::int64_t, bool> value;
 
-  LogField(std::string_view name, std::string_view text) : key(name), value(text) {}
-  LogField(std::string_view name, const std::string& text)
-      : LogField(name, std::string_view(text)) {}
-  LogField(std::string_view name, const char* text) : LogField(name, std::string_view(text)) {}
-  LogField(std::string_view name, bool flag) : key(name), value(flag) {}
+  LogField(LogKey name, std::string_view text) : key(name), value(text) {}
+  LogField(LogKey name, const std::string& text) : LogField(name, std::string_view(text)) {}
+  LogField(LogKey name, const char* text) : LogField(name, std::string_view(text)) {}
+  LogField(LogKey name, bool flag) : key(name), value(flag) {}
   template <std::integral Number>
-  LogField(std::string_view name, Number number) : key(name), value(std::int64_t(number)) {}
+  LogField(LogKey name, Number number) : key(name), value(std::int64_t(number)) {}
 };
 
 class Log {

@@ -22,7 +22,7 @@ bool LogBlocks::begin_block(bool is_urgent) noexcept {
   blocks_[written_block_].next.store(block, std::memory_order_release);
   written_block_ = block;
   written_bytes_ = 0;
-  has_filled_one_ = true;
+  ++filled_;
   return true;
 }
 

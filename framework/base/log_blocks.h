@@ -13,12 +13,13 @@
 #include <cstdint>
 #include <memory>
 #include <string_view>
-#include <utility>
 
 namespace turnpike::base {
 
 inline constexpr std::size_t log_block_bytes = 64 * 1024;
 inline constexpr std::uint32_t log_blocks_max = 64;  // per Thread
+// Written together: a wake-up and the switch to the log's Thread cost as much as many lines.
+inline constexpr std::uint32_t log_blocks_at_once = 4;
 // Reserved for warnings and errors, when a flood of other lines has filled the rest.
 inline constexpr std::uint32_t log_blocks_kept = 4;
 
@@ -38,8 +39,12 @@ class LogBlocks {
   [[nodiscard]] bool make_room(std::size_t bytes, bool is_urgent) noexcept {
     return bytes <= room() || begin_block(is_urgent);
   }
-  // True if a block was filled since the last call.
-  bool has_filled_one() noexcept { return std::exchange(has_filled_one_, false); }
+  // True if log_blocks_at_once blocks were filled since it was true.
+  bool has_filled_some() noexcept {
+    if (filled_ < log_blocks_at_once) return false;
+    filled_ = 0;
+    return true;
+  }
 
   // For the reader: contiguous bytes, or none. taken() tells how many of them were used.
   std::string_view next_bytes() noexcept;
@@ -63,7 +68,7 @@ class LogBlocks {
   // Used by the writer only.
   alignas(64) std::uint32_t written_block_ = 0;
   std::uint32_t written_bytes_ = 0;
-  bool has_filled_one_ = false;
+  std::uint32_t filled_ = 0;
   // Used by the reader only.
   alignas(64) std::uint32_t taken_block_ = 0;
   std::size_t taken_bytes_ = 0;

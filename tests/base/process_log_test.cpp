@@ -119,14 +119,19 @@ TEST_F(ProcessLogTest, WritesAQuietLineByItselfAfterAWhile) {
   EXPECT_LT(clock_.monotonic_ns() - began_ns, std::int64_t{soon_ms} * 1'000'000);
 }
 
-TEST_F(ProcessLogTest, GathersLinesUntilABlockIsFullAndThenWritesThemWithoutWaiting) {
+TEST_F(ProcessLogTest, GathersLinesUntilSomeBlocksAreFullAndThenWritesThemWithoutWaiting) {
+  constexpr std::size_t gathered_bytes = log_blocks_at_once * log_block_bytes;
+  // The pipe can hold a little more than that, so the log is not abandoned at its end.
+  ASSERT_GT(::fcntl(pipe_.writer(), F_SETPIPE_SZ, static_cast<int>(2 * gathered_bytes)), 0);
   const auto log = log_on(pipe_.writer(), never_ms);
   log->gather_here();
   log->write(Severity::info, "gathered", {{"number", 0}});
   EXPECT_TRUE(pipe_.is_empty());
   const std::string text(1'000, 'x');
-  // A little more than one block: the pipe can hold it, so the log is not abandoned at its end.
-  for (std::size_t bytes = 0; bytes < log_block_bytes; bytes += text.size()) {
+  for (std::size_t bytes = 0; bytes < gathered_bytes; bytes += text.size()) {
+    if (bytes < gathered_bytes / 2) {
+      EXPECT_TRUE(pipe_.is_empty());
+    }
     log->write(Severity::info, "more", {{"text", text}});
   }
   EXPECT_EQ(pipe_.line()["event"], "gathered");

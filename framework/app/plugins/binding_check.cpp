@@ -61,8 +61,8 @@ class KeptWarnings final : public base::Log {
     for (const base::LogField& field : fields) {
       const auto* words = std::get_if<std::string_view>(&field.value);
       if (words == nullptr) continue;
-      if (field.key == "plugin") plugin = *words;
-      if (field.key == "text") text = *words;
+      if (field.key.text() == "plugin") plugin = *words;
+      if (field.key.text() == "text") text = *words;
     }
     const std::lock_guard lock(mutex_);
     texts_.push_back("plugin " + plugin + ": " + text);
