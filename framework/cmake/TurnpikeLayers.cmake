@@ -6,7 +6,8 @@
 #   turnpike_test(registry LINKS Turnpike::registry)
 #     one GoogleTest binary `registry_test` of every *_test.cpp in the calling folder. LABELS
 #     sanitize: it reads untrusted bytes, so `./dev test` runs it under ASan and UBSan, and not in
-#     the release build, unless IN_RELEASE_TOO says that it tests something else there; LABELS
+#     the release build, unless IN_RELEASE_TOO says that it tests something else there (then the
+#     tests that SANITIZE_FILTER names, if given, run under ASan); LABELS
 #     threads: it is concurrent, so it also runs under TSan (only the tests that THREADS_FILTER
 #     names, if given: TSan slows some too much, and does not follow a fork). LONG: it is among the
 #     longest, so it begins before the others.
@@ -91,7 +92,8 @@ endfunction()
 
 function(turnpike_test name)
   cmake_parse_arguments(ARG
-    "IN_RELEASE_TOO;LONG;OPTIMISED" "TIMEOUT;THREADS_FILTER" "SOURCES;LINKS;LABELS" ${ARGN})
+    "IN_RELEASE_TOO;LONG;OPTIMISED" "TIMEOUT;THREADS_FILTER;SANITIZE_FILTER"
+    "SOURCES;LINKS;LABELS" ${ARGN})
   if(NOT ARG_SOURCES)
     file(GLOB ARG_SOURCES CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_test.cpp)
   endif()
@@ -110,6 +112,8 @@ function(turnpike_test name)
   set(arguments "")
   if(TURNPIKE_SANITIZER STREQUAL "thread" AND ARG_THREADS_FILTER)
     set(arguments --gtest_filter=${ARG_THREADS_FILTER})
+  elseif(TURNPIKE_SANITIZER STREQUAL "address" AND ARG_IN_RELEASE_TOO AND ARG_SANITIZE_FILTER)
+    set(arguments --gtest_filter=${ARG_SANITIZE_FILTER})
   endif()
   if("sanitize" IN_LIST ARG_LABELS)
     add_dependencies(sanitized_tests ${name}_test)
