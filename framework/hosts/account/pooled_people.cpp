@@ -14,8 +14,8 @@ constexpr std::uint32_t queued_max = 256;
 constexpr std::uint32_t hashing_threads_max = 2;
 constexpr std::uint32_t hashing_queued_max = 32;
 
-// A low priority alone is not enough: with a hash on every processor the p99 of calls doubles,
-// since calls wait for a processor to be given back, and the hashes empty its caches.
+// A low priority alone is not enough: with a hash on every processor the p99 of calls doubles
+// (benchmarks/gateway/sign_ins_beside_calls.py).
 std::uint32_t hashing_threads(std::uint32_t processors) noexcept {
   return std::clamp(processors / 2, 1u, hashing_threads_max);
 }

@@ -60,7 +60,7 @@ class PooledPeople {
     oauth::GrantStore& grants;
     oauth::Server* authorization;  // null: there is no authorization server
     runtime::BlockingPool& pool;
-    std::uint32_t processors;  // of this machine; hashing takes half of them
+    std::uint32_t processors;  // of this machine; bounds hashing
     const Clock& clock;
     std::string web_url;  // base URL of the web host, for links
     ClientAddress clients;
