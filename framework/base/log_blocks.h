@@ -39,7 +39,7 @@ class LogBlocks {
   [[nodiscard]] bool make_room(std::size_t bytes, bool is_urgent) noexcept {
     return bytes <= room() || begin_block(is_urgent);
   }
-  // True if log_blocks_at_once blocks were filled since it was true.
+  // True if log_blocks_at_once blocks were filled since it last was.
   bool has_filled_some() noexcept {
     if (filled_ < log_blocks_at_once) return false;
     filled_ = 0;

@@ -121,7 +121,7 @@ TEST_F(ProcessLogTest, WritesAQuietLineByItselfAfterAWhile) {
 
 TEST_F(ProcessLogTest, GathersLinesUntilSomeBlocksAreFullAndThenWritesThemWithoutWaiting) {
   constexpr std::size_t gathered_bytes = log_blocks_at_once * log_block_bytes;
-  // The pipe can hold a little more than that, so the log is not abandoned at its end.
+  // The pipe can hold all lines of this test, so the log is not abandoned at its end.
   ASSERT_GT(::fcntl(pipe_.writer(), F_SETPIPE_SZ, static_cast<int>(2 * gathered_bytes)), 0);
   const auto log = log_on(pipe_.writer(), never_ms);
   log->gather_here();

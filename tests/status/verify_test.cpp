@@ -75,7 +75,7 @@ Stream recorded(int rounds) {
   return stream;
 }
 
-// A week, of which the instrumented build, many times slower, takes a day.
+// A week; a day in the instrumented build, which is many times slower.
 #if defined(__SANITIZE_ADDRESS__)
 constexpr int week_rounds = 1'440;
 #else

@@ -13,13 +13,13 @@ constexpr std::uint32_t threads_max = 4;
 constexpr std::uint32_t queued_max = 256;
 constexpr std::uint32_t hashing_threads_max = 2;
 constexpr std::uint32_t hashing_queued_max = 32;
+constexpr std::size_t user_agent_bytes_max = 200;
 
 // A low priority alone is not enough: with a hash on every processor the p99 of calls doubles
 // (benchmarks/gateway/sign_ins_beside_calls.py).
 std::uint32_t hashing_threads(std::uint32_t processors) noexcept {
   return std::clamp(processors / 2, 1u, hashing_threads_max);
 }
-constexpr std::size_t user_agent_bytes_max = 200;
 
 // Returns the User-Agent, cleaned for a log or a page.
 std::string user_agent_of(Headers headers) {
