@@ -20,7 +20,9 @@ rate of their account and end when it rests. Needs nginx with Lua, wrk, h2load a
 calls, perf. SIDES, names with semicolons between them, drives some sides alone (and holds nothing):
 with more rounds of those, smaller differences can be told from the machine's noise. The twins,
 ":free, twin" and "paid, twin", exist only if SIDES names them: the ratio of a side to its
-twin, a gateway like its own, is what noise alone makes of 1.0x.
+twin, a gateway like its own, is what noise alone makes of 1.0x. Two processes of one program can
+differ by 4 % for as long as they live; STARTS (1) starts all servers that many times, with ROUNDS
+rounds each.
 """
 
 import asyncio
@@ -45,6 +47,7 @@ from driving import (  # noqa: E402: the path is set above
 from gateway import BUILD, Gateway, Postgres, Redis  # noqa: E402
 from nginx_sides import Nginx, proxy, proxy_with_lua, upstream  # noqa: E402
 
+STARTS = int(os.environ.get("STARTS", "1"))
 ROUNDS = int(os.environ.get("ROUNDS", "3"))
 SECONDS_EACH = int(os.environ.get("SECONDS_EACH", "3"))  # for the other comparisons
 FORWARD_SECONDS = int(os.environ.get("SECONDS_EACH", "2"))
@@ -317,22 +320,30 @@ def print_system_calls(sides, connections):
         print(f"{side.name:17}" + "".join(f" {counts[name]:10.2f}" for name in shown), flush=True)
 
 
-def forward():
+def forward_once(ratios):
+    """Starts all servers, drives the sides, and adds the ratios of each pair of sides."""
     sides = Sides()
     try:
         if unknown := SIDES - {side.name for side in sides.listed}:
             sys.exit(f"SIDES names {unknown}; there are {[side.name for side in sides.listed]}")
         print(f"fdatasync p50 {fdatasync_p50_us(sides.directory):.0f} us, "
               f"{ROUNDS} rounds of {FORWARD_SECONDS} s")
-        ratios = {}
         for tool in ("h2load", "wrk"):
             for connections in CONNECTIONS:
-                ratios |= compare_sides(sides.driven_by(tool), tool, connections)
+                compared = compare_sides(sides.driven_by(tool), tool, connections)
+                for pair, its_ratios in compared.items():
+                    ratios[pair] += its_ratios
         if not SIDES:
             print_system_calls(sides.listed, CONNECTIONS[0])
-        print_ratios(ratios)
     finally:
         sides.close()
+
+
+def forward():
+    ratios = collections.defaultdict(list)
+    for _ in range(STARTS):
+        forward_once(ratios)
+    print_ratios(ratios)
 
 
 def recycle_segments(postgres, url):
