@@ -10,6 +10,7 @@
 
 #include "support/sdk_fakes.h"
 #include "support/settings.h"
+#include "text/http_field.h"
 
 namespace turnpike {
 namespace {
@@ -135,6 +136,23 @@ TEST(FieldRules, NamesAreTokensAndValuesHoldNoControls) {
     EXPECT_FALSE(is_field_value(text)) << text;
   }
   EXPECT_FALSE(is_field_value(std::string_view("a\0b", 3)));
+}
+
+// The gateway has these rules in a faster form, which plugins cannot include: a setting that a
+// plugin takes must not be a field that the gateway refuses.
+TEST(FieldRules, AreThoseOfTheGateway) {
+  for (int byte = 0; byte < 256; ++byte) {
+    for (std::size_t length = 1; length <= 17; ++length) {
+      for (std::size_t place = 0; place < length; ++place) {
+        std::string text(length, 'a');
+        text[place] = static_cast<char>(byte);
+        ASSERT_EQ(is_token(text), text::is_field_name(text)) << byte << " at " << place;
+        ASSERT_EQ(is_field_value(text), text::is_field_value(text)) << byte << " at " << place;
+      }
+    }
+  }
+  EXPECT_EQ(is_token(""), text::is_field_name(""));
+  EXPECT_EQ(is_field_value(""), text::is_field_value(""));
 }
 
 // The call that commands of lanes pass to the store.
