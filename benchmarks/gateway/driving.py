@@ -2,17 +2,27 @@
 thread, system calls with perf.
 """
 
+import atexit
 import collections
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
+import tempfile
 
 CALLS_SHOWN = ("epoll_wait", "recvfrom", "sendto", "sendmsg", "writev", "read", "write", "pread64",
                "pwrite64", "fdatasync", "futex", "epoll_ctl")
 
 Load = collections.namedtuple("Load", "requests rate others")  # others: replies that are not 2xx
+
+
+def new_scratch():
+    """A directory for files of the benchmark, removed when it ends."""
+    directory = tempfile.mkdtemp(prefix="turnpike-bench-")
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    return pathlib.Path(directory)
 
 
 def wrk(connections, url, script, seconds):

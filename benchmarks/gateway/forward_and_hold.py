@@ -36,14 +36,13 @@ import socket
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "e2e"))
 
 from driving import (  # noqa: E402: the path is set above
-    CALLS_SHOWN, NoCounts, children, cpu_us, h2load, system_calls, write_script, wrk)
+    CALLS_SHOWN, NoCounts, children, cpu_us, h2load, new_scratch, system_calls, write_script, wrk)
 from gateway import BUILD, Gateway, Postgres, Redis  # noqa: E402
 from nginx_sides import Nginx, proxy, proxy_with_lua, upstream  # noqa: E402
 
@@ -84,7 +83,7 @@ def free_port():
 
 def bench_gateway(address, *, connections, postgres_url=None, credits=0, accounts=0, settings=()):
     """A started gateway with the http provider and the unpaid lane, and its callers' keys."""
-    scratch = pathlib.Path(tempfile.mkdtemp(prefix="turnpike-bench-"))
+    scratch = new_scratch()
     (scratch / "registry").mkdir()
     (scratch / "plugins").mkdir(mode=0o755)
     for plugin in (BUILD / "plugins" / "http.so",

@@ -23,7 +23,8 @@ import urllib.parse
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests" / "e2e"), str(ROOT / "benchmarks" / "gateway")]
 
-from forward_and_hold import (  # noqa: E402: the path is set above
+from driving import new_scratch  # noqa: E402: the path is set above
+from forward_and_hold import (  # noqa: E402
     REGISTRY, Nginx, fdatasync_p50_us, free_port)
 from gateway import BUILD, Gateway  # noqa: E402
 from mcp import LEGACY, MODERN, OfficialServer  # noqa: E402
@@ -100,7 +101,7 @@ class Answering(Side):
 
 
 def start_gateway(address):
-    scratch = pathlib.Path(tempfile.mkdtemp(prefix="turnpike-bench-"))
+    scratch = new_scratch()
     (scratch / "registry").mkdir()
     (scratch / "plugins").mkdir(mode=0o755)
     (scratch / "plugins" / "http.so").write_bytes((BUILD / "plugins" / "http.so").read_bytes())

@@ -26,7 +26,8 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests" / "e2e"), str(ROOT / "benchmarks" / "gateway")]
 
-from forward_and_hold import (  # noqa: E402: the path is set above
+from driving import new_scratch  # noqa: E402: the path is set above
+from forward_and_hold import (  # noqa: E402
     SECONDS_EACH, Nginx, fdatasync_p50_us, free_port)
 from gateway import BUILD, Gateway, Postgres  # noqa: E402
 from sides import Side, compare, print_head  # noqa: E402
@@ -120,7 +121,7 @@ class Shop(Side):
 
 
 def start_gateway(address, postgres_url=None):
-    scratch = pathlib.Path(tempfile.mkdtemp(prefix="turnpike-bench-"))
+    scratch = new_scratch()
     (scratch / "registry").mkdir()
     (scratch / "registry" / "bench.yaml").write_text(REGISTRY.format(
         network=NETWORK, token=TOKEN, address=address, pay_to="0x" + secrets.token_hex(20)))
