@@ -252,7 +252,7 @@ class Offers(Lane):
         [header] = [line for line in reply.split("\r\n")
                     if line.lower().startswith("payment-required:")]
         challenge = decoded(header.partition(":")[2].strip())
-        self.assertNotIn("evil", json.dumps(challenge))
+        self.assertNotIn("evil.example", json.dumps(challenge))
         [offer] = self.payer.verify_offers(encoded(challenge))
         self.assertEqual(offer["resourceUrl"], self.address(GOOD))
 
