@@ -12,8 +12,8 @@ namespace {
 constexpr Query has_table_sqlite{
     "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = 'schema_migration'", "i"};
 constexpr Query has_table_postgres{
-    "SELECT COUNT(*) FROM pg_class"
-    " WHERE relnamespace = current_schema()::regnamespace AND relname = 'schema_migration'",
+    "SELECT COUNT(*) FROM pg_class r JOIN pg_namespace n ON n.oid = r.relnamespace"
+    " WHERE n.nspname = current_schema() AND r.relname = 'schema_migration'",
     "i"};
 constexpr Query select_applied{
     "SELECT version, min_reader, name, checksum, fingerprint FROM schema_migration"
@@ -52,9 +52,10 @@ constexpr char describe_postgres[] =
     " SELECT 'column ' || r.relname || '.' || a.attname || ' ' || format_type(a.atttypid, NULL)"
     "   || CASE WHEN a.attnotnull THEN ' NO ' ELSE ' YES ' END"
     "   || COALESCE(pg_get_expr(d.adbin, d.adrelid), '') AS t"
-    "   FROM pg_class r JOIN pg_attribute a ON a.attrelid = r.oid"
+    "   FROM pg_class r JOIN pg_namespace n ON n.oid = r.relnamespace"
+    "   JOIN pg_attribute a ON a.attrelid = r.oid"
     "   LEFT JOIN pg_attrdef d ON d.adrelid = r.oid AND d.adnum = a.attnum"
-    "   WHERE r.relnamespace = current_schema()::regnamespace AND r.relkind IN ('r', 'v', 'f', 'p')"
+    "   WHERE n.nspname = current_schema() AND r.relkind IN ('r', 'v', 'f', 'p')"
     "   AND a.attnum > 0 AND NOT a.attisdropped"
     " UNION ALL SELECT 'index ' || indexdef FROM pg_indexes WHERE schemaname = current_schema()"
     " UNION ALL SELECT 'constraint ' || c.conname || ' ' || pg_get_constraintdef(c.oid)"

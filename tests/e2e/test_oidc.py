@@ -429,7 +429,7 @@ class ByALiar(unittest.TestCase):
         self.refuse(reply, person, 401, "auth.sign_in_failed")
 
     def test_errors_of_the_provider_are_told_without_its_words(self):
-        person, reply = self.try_it(error="server_error", error_description="<b>Call our office</b>")
+        person, reply = self.try_it(error="server_error", error_description="<b>Ask our office</b>")
         self.refuse(reply, person, 401, "auth.sign_in_failed")
         self.assertIn(b"server_error", reply.body)
         self.assertNotIn(b"our office", reply.body)

@@ -123,7 +123,8 @@ std::string Postgres::new_schema() {
   storage::Settings settings;
   settings.engine = storage::Engine::postgres;
   storage::Connection connection(settings, url());
-  const std::string schema = "test_" + std::to_string(++schemas_);
+  // With a capital, since operators may name theirs so.
+  const std::string schema = "\"Test_" + std::to_string(++schemas_) + "\"";
   connection.run_once("CREATE SCHEMA " + schema);
   return url() + " options=-csearch_path=" + schema;
 }
