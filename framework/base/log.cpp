@@ -33,8 +33,8 @@ constexpr std::uint32_t threads_max = 512;  // with own blocks; more than there 
 constexpr int pieces_per_turn = 64;         // of one Thread before the next Thread's turn
 constexpr int nap_ms = 1;
 // At the end of a block, when the next line may not fit. To render that line separately takes an
-// allocation so large that malloc() merges all its small free pieces first: 0.3 us of each call, on
-// average.
+// allocation so large that malloc() merges all its small free pieces first: with 512 connections
+// 0.3 us of each call, on average.
 constexpr std::size_t bytes_left_empty_max = log_block_bytes / 8;
 
 // Times as text; everything but the milliseconds is formatted once a second.

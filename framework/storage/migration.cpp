@@ -41,12 +41,12 @@ constexpr char create_functions_table[] =
     "version BIGINT NOT NULL, checksum TEXT NOT NULL, applied_at BIGINT NOT NULL,"
     " fingerprint TEXT NOT NULL)";
 
-// Describes the whole schema except functions, one text per object, in a fixed order. Reads the
-// catalogs themselves: views of information_schema check privileges and take twice the time, which
-// each start and each command would wait for.
+// Describes the whole schema except functions, one text per object, in a fixed order.
 constexpr char describe_sqlite[] =
     "SELECT type || ' ' || name || ' ' || COALESCE(sql, '') FROM sqlite_master"
     " WHERE name NOT LIKE 'sqlite~_%' ESCAPE '~' ORDER BY type, name";
+// From pg_attribute, not information_schema.columns: that view checks the privileges of each column
+// and takes twice the time, for which each start and each command would wait.
 constexpr char describe_postgres[] =
     "SELECT t FROM ("
     " SELECT 'column ' || r.relname || '.' || a.attname || ' ' || format_type(a.atttypid, NULL)"
