@@ -28,7 +28,8 @@ namespace turnpike::base {
 class LogKey {
  public:
   template <std::size_t size>
-  consteval LogKey(const char (&name)[size]) : text_(name, size - 1) {
+  consteval LogKey(const char (&name)[size]) : LogKey(std::string_view(name, size - 1)) {}
+  consteval explicit LogKey(std::string_view name) : text_(name) {
     for (const char c : text_) {
       const bool is_word = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
       if (!is_word) throw "the key of a log field is snake_case";
