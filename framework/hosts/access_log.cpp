@@ -17,8 +17,8 @@ constexpr std::array<std::string_view, status_classes> class_names = {"none", "1
 const std::vector<double> second_bounds = {0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
                                            0.25,   0.5,   1,      2.5,   5,    10,    30};
 
-// The keys of a line, beside each other in memory: the linker puts literals of their own all over
-// the program's constants, each of these into another page, and every line waits for them.
+// One literal, so that the keys of a line lie beside each other in memory. As 22 literals they lay
+// in 22 pages of the program's constants, and half of the rendering of a line was waiting for them.
 constexpr std::string_view key_words =
     " request_id client_request_id peer client method path rpc account_id key_id provider operation"
     " route lane status error reason credits_charged request_bytes reply_bytes total_us upstream_us"
@@ -69,7 +69,7 @@ class LoggedAccess final : public AccessLog {
   }
 
   void write(const AccessRecord& record) noexcept override {
-    // While the call waited for its upstream, other calls used the cache.
+    // The line needs these texts soon, and since the call began, other calls have used the cache.
     for (const std::string_view text :
          {record.request_id, record.peer, record.method, record.path, record.account_id,
           record.key_id, record.provider, record.operation, record.route, record.lane}) {
