@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -760,6 +761,7 @@ std::string Gateway::answer_control(const std::string& line) {
     return json_text({{"ok", program != nullptr},
                       {"generation", program == nullptr ? "" : program->view->generation().id}});
   }
+  if (command == "log_level") return answer_log_level(word("level"));
   std::optional<Reloaded> reloaded;
   if (command == "reload") reloaded = reload();
   if (command == "rollback") {
@@ -768,6 +770,26 @@ std::string Gateway::answer_control(const std::string& line) {
   if (!reloaded) return R"({"ok":false,"problems":[{"message":"unknown command"}]})";
   parts_->backend->refresh_loops();
   return answer_of(*reloaded);
+}
+
+// Sets the level of the log until this process ends, unless `level` is empty; answers which is in
+// force.
+std::string Gateway::answer_log_level(const std::string& level) {
+  base::ProcessLog& log = *parts_->log;
+  const Severity before = log.minimum();
+  if (!level.empty()) {
+    const auto found = std::ranges::find(base::severity_names, level);
+    if (found == base::severity_names.end()) {
+      return R"({"ok":false,"problems":[{"message":"level: none of the four"}]})";
+    }
+    const auto after = static_cast<Severity>(found - base::severity_names.begin());
+    // The more talkative of the two levels writes the line that explains the silence to come.
+    log.set_minimum(std::min(before, after));
+    log.write(Severity::warning, "log_level_set",
+              {{"level", level}, {"before", base::name_of(before)}});
+    log.set_minimum(after);
+  }
+  return json_text({{"ok", true}, {"level", base::name_of(log.minimum())}});
 }
 
 void Gateway::report_start(const std::vector<wire::ListenerAddress>& listeners) {

@@ -71,6 +71,7 @@ class Gateway {
   Result<Unit, std::string> listen();
   Reloaded reload();
   std::string answer_control(const std::string& line);
+  std::string answer_log_level(const std::string& level);
   void report_start(const std::vector<wire::ListenerAddress>& listeners);
   bool end_work(runtime::Deadline give_up);
   [[noreturn]] void give_up();

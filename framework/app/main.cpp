@@ -14,6 +14,7 @@
 #include "app/commands/command_line.h"
 #include "app/commands/command_status_verify.h"
 #include "app/plugins/plugin_project.h"
+#include "base/log.h"
 #include "registry/problems.h"
 
 namespace {
@@ -31,6 +32,7 @@ struct Words {  // the subcommands' own arguments
   bool dry_run = false;
   bool strict_registry = false;
   std::uint32_t most = 20;
+  std::string level;
   turnpike::app::ExportWords exported;
   turnpike::app::LedgerVerifyWords verify;
   turnpike::app::CorrectionWords correction;
@@ -95,6 +97,16 @@ void add_registry_commands(CLI::App& app, CommonOptions& options, Words& words, 
       [&] { return run_plugin_inspect(options, words.file); })
       ->add_option("FILE", words.file, "A .so file")
       ->required();
+}
+
+void add_log_commands(CLI::App& app, CommonOptions& options, Words& words, int& code) {
+  CLI::App* log = app.add_subcommand("log", "The running gateway's log");
+  log->require_subcommand(1);
+  const auto& levels = turnpike::base::severity_names;
+  add(*log, "level", "Set how much it writes until it ends, or tell how much that is", options,
+      code, [&] { return turnpike::app::run_log_level(options, words.level); })
+      ->add_option("LEVEL", words.level, "The least severity of its lines")
+      ->check(CLI::IsMember(std::vector<std::string>(levels.begin(), levels.end())));
 }
 
 void add_account_commands(CLI::App& app, CommonOptions& options, Words& words, int& code) {
@@ -585,6 +597,7 @@ int main(int argc, char** argv) {
     return run_migrate(options, words.dry_run);
   })->add_flag("--dry-run", words.dry_run, "Print what would be done");
   add_registry_commands(app, options, words, code);
+  add_log_commands(app, options, words, code);
   add_account_commands(app, options, words, code);
   add_key_commands(app, options, words, code);
   add_books_commands(app, options, words, code);

@@ -96,7 +96,11 @@ std::string line_within_a_block(std::string_view time, Severity severity, std::s
 class Core {
  public:
   Core(const Clock& clock, const LogSettings& settings)
-      : clock_(clock), settings_(settings), number_(++last_number), shared_(new Gathered) {
+      : clock_(clock),
+        settings_(settings),
+        number_(++last_number),
+        minimum_(settings.minimum),
+        shared_(new Gathered) {
     all_[0].store(shared_.get(), std::memory_order_relaxed);
     wake_up_ = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     ended_ = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
@@ -111,6 +115,12 @@ class Core {
 
   void write(Severity severity, std::string_view event, Fields fields) noexcept;
   void gather_here();
+  [[nodiscard]] Severity minimum() const noexcept {
+    return minimum_.load(std::memory_order_relaxed);
+  }
+  void set_minimum(Severity minimum) noexcept {
+    minimum_.store(minimum, std::memory_order_relaxed);
+  }
   void write_gathered() noexcept;
   void run() noexcept;   // by the log's Thread
   bool stop() noexcept;  // returns whether that Thread has ended
@@ -131,6 +141,7 @@ class Core {
   const Clock& clock_;
   const LogSettings settings_;
   const std::uint64_t number_;  // distinguishes this log from an earlier one at the same address
+  std::atomic<Severity> minimum_;
   int wake_up_ = -1;
   int ended_ = -1;
 
@@ -162,7 +173,7 @@ thread_local Seat seat_here;
 thread_local bool is_log_thread = false;
 
 void Core::write(Severity severity, std::string_view event, Fields fields) noexcept {
-  if (severity < settings_.minimum) return;
+  if (severity < minimum()) return;
   try {
     if (seat_here.log_number == number_) {
       append(*seat_here.gathered, severity, event, fields);
@@ -357,6 +368,8 @@ class GatheringLog final : public ProcessLog {
     core_->write(severity, event, {fields.begin(), fields.size()});
   }
   void gather_here() override { core_->gather_here(); }
+  [[nodiscard]] Severity minimum() const noexcept override { return core_->minimum(); }
+  void set_minimum(Severity minimum) noexcept override { core_->set_minimum(minimum); }
   void write_gathered() noexcept override { core_->write_gathered(); }
 
  private:

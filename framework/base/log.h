@@ -8,6 +8,7 @@
 // lines of several Threads are in the order of their blocks, so compare their times.
 #pragma once
 
+#include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -22,6 +23,13 @@
 #include "base/metrics.h"
 
 namespace turnpike::base {
+
+// The names of severities, by their values: in lines, in the configuration and in commands.
+inline constexpr std::array<std::string_view, 4> severity_names = {"debug", "info", "warning",
+                                                                   "error"};
+constexpr std::string_view name_of(Severity severity) noexcept {
+  return severity_names[static_cast<std::size_t>(severity)];
+}
 
 // The name of a field: snake_case, which the compiler checks, so that no line has to be searched
 // for characters of it that need escaping.
@@ -73,13 +81,16 @@ class ProcessLog : public Log {
   // From now on the lines of the calling Thread, a loop's, are gathered in blocks of its own; all
   // other Threads share blocks and a lock. The log must outlive the Thread's writes.
   virtual void gather_here() = 0;
+  // Lines below this severity are not rendered. Other Threads see a change soon, not at once.
+  [[nodiscard]] virtual Severity minimum() const noexcept = 0;
+  virtual void set_minimum(Severity minimum) noexcept = 0;
   // Writes all gathered lines on the calling Thread, for a second at most: for a process that is
   // about to end without destroying the log. Async-signal-safe.
   virtual void write_gathered() noexcept = 0;
 };
 
 struct LogSettings {
-  Severity minimum = Severity::info;  // lines below are not rendered
+  Severity minimum = Severity::info;  // at first
   int descriptor = 2;                 // standard error
   Counter* dropped = nullptr;         // counts dropped lines; outlives the log
   int gather_ms = 250;

@@ -120,11 +120,6 @@ char* put_quoted(char* to, std::string_view text) noexcept {
   return to;
 }
 
-std::string_view name_of(Severity severity) noexcept {
-  constexpr std::string_view names[] = {"debug", "info", "warning", "error"};
-  return names[static_cast<std::size_t>(severity)];
-}
-
 }  // namespace
 
 std::size_t log_line_bytes_max(std::string_view event, std::span<const LogField> fields) noexcept {

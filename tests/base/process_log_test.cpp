@@ -110,6 +110,25 @@ class ProcessLogTest : public testing::Test {
   Pipe pipe_;
 };
 
+TEST_F(ProcessLogTest, WritesLinesOfTheLeastSeverityThatWasSetLast) {
+  auto log = log_on(pipe_.writer(), never_ms);
+  log->gather_here();
+  log->write(Severity::debug, "below");
+  log->write(Severity::info, "first");
+  log->set_minimum(Severity::error);
+  EXPECT_EQ(log->minimum(), Severity::error);
+  log->write(Severity::warning, "below");
+  std::thread([&] { log->write(Severity::warning, "below"); }).join();
+  log->set_minimum(Severity::debug);
+  log->write(Severity::debug, "second");
+  log.reset();
+  pipe_.close_writer();
+  const auto lines = pipe_.rest();
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(lines[0]["event"], "first");
+  EXPECT_EQ(lines[1]["event"], "second");
+}
+
 TEST_F(ProcessLogTest, WritesAQuietLineByItselfAfterAWhile) {
   const auto log = log_on(pipe_.writer(), 250);
   log->gather_here();

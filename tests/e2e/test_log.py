@@ -62,6 +62,35 @@ class Log(unittest.TestCase):
                 self.assertEqual([line["client_request_id"] for line in lines[:REQUESTS]],
                                  [f"number-{number}" for number in range(REQUESTS)])
 
+    def test_its_level_is_set_while_the_gateway_runs(self):
+        gateway = self.start().start()
+        self.assertEqual(gateway.run("log", "level").stdout, "info\n")
+        answered(gateway, 2, "/healthz").close()
+        self.assertEqual(gateway.run("log", "level", "error").stdout, "error\n")
+        answered(gateway, REQUESTS, "/readyz").close()
+        again = gateway.run("log", "level", "info", "--json")
+        self.assertEqual(json.loads(again.stdout), {"ok": True, "level": "info"})
+        answered(gateway, 2, "/version").close()
+        gateway.stop()
+        paths = [line["path"] for line in access_lines(gateway.log_text())]
+        # The line of the last request of each kind may fall into the time of the next level.
+        self.assertIn(paths.count("/healthz"), (1, 2))
+        self.assertLessEqual(paths.count("/readyz"), 1)
+        self.assertEqual(paths.count("/version"), 2)
+        lines = [json.loads(line) for line in gateway.log_text().splitlines()]
+        self.assertEqual([(line["before"], line["level"]) for line in lines
+                          if line["event"] == "log_level_set"],
+                         [("info", "error"), ("error", "info")])
+
+    def test_a_level_that_is_none_and_a_gateway_that_is_not_there_are_told(self):
+        gateway = self.start()
+        none = gateway.run("log", "level", "loud", check=False)
+        self.assertEqual(none.returncode, 2)
+        self.assertIn("LEVEL: loud not in {debug,info,warning,error}", none.stderr)
+        absent = gateway.run("log", "level", "error", check=False)
+        self.assertEqual(absent.returncode, 1)
+        self.assertIn("no gateway answers at", absent.stderr)
+
     def test_a_line_is_there_soon_without_another_one(self):
         gateway = self.start()
         os.mkfifo(gateway.directory / "log")

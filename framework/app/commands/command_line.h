@@ -64,6 +64,8 @@ int print_reloaded(const CommonOptions& options, const std::string& answer);
 int run_serve(const CommonOptions& options, bool strict_registry);
 int run_check(const CommonOptions& options);
 int run_reload(const CommonOptions& options);
+// Sets the level of the running gateway's log; an empty one asks for it.
+int run_log_level(const CommonOptions& options, const std::string& level);
 int run_migrate(const CommonOptions& options, bool dry_run);
 int run_registry_dump(const CommonOptions& options);
 int run_registry_hash(const CommonOptions& options);

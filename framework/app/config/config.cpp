@@ -13,6 +13,7 @@
 #include "app/config/config_site.h"
 #include "app/config/paths.h"
 #include "app/control.h"
+#include "base/log.h"
 #include "hosts/origins.h"
 #include "identity/email.h"
 #include "identity/name.h"
@@ -582,10 +583,10 @@ Config decode(const Settings& tree, Reading& reading) {
   read_accounts(top, config);
   Section(top, "log")
       .choice("level", config.log_level,
-              {{"debug", Severity::debug},
-               {"info", Severity::info},
-               {"warning", Severity::warning},
-               {"error", Severity::error}});
+              {{base::name_of(Severity::debug), Severity::debug},
+               {base::name_of(Severity::info), Severity::info},
+               {base::name_of(Severity::warning), Severity::warning},
+               {base::name_of(Severity::error), Severity::error}});
   return config;
 }
 
