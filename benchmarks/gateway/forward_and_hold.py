@@ -5,12 +5,13 @@
    connections), of the same with Lua code that does in memory what `:free` does, of the gateway
    unpaid (a test-only lane that charges and counts nothing), of its `:free` variant counted on
    SQLite and in Redis, and of the gateway paid with Credits on SQLite and on PostgreSQL. Every side
-   writes a log line for each request to a file; two more sides log only errors, to show what the
-   gateway's log costs. h2load drives one account and wrk drives 1,000, over 64 and 512
-   connections, in rounds of random order. Printed are medians, the medians of the ratios within a
-   round, the CPU of each kind of thread, system calls, and the disk's fdatasync p50. PostgreSQL is
-   prepared as if it had run for a while: its log overwrites old segments, whereas a new server
-   fills each segment with zeros first.
+   writes a log line for each request to a file; two more sides are the same gateways while
+   `turnpike log level error` is in force, to show what the log costs: two processes of one program
+   can differ by more than that, for as long as they live. h2load drives one account and wrk drives
+   1,000, over 64 and 512 connections, in rounds of random order. Printed are medians, the medians
+   of the ratios within a round, the CPU of each kind of thread, system calls, and the disk's
+   fdatasync p50. PostgreSQL is prepared as if it had run for a while: its log overwrites old
+   segments, whereas a new server fills each segment with zeros first.
 2. Hold: memory and threads of the gateway with 10,000 idle connections, and with 10,000 calls in
    flight on an upstream that takes a second.
 
@@ -19,10 +20,9 @@ all. Before each cell of paid calls there is a run that is not counted, because 
 rate of their account and end when it rests. Needs nginx with Lua, wrk, h2load and, for system
 calls, perf. SIDES, names with semicolons between them, drives some sides alone (and holds nothing):
 with more rounds of those, smaller differences can be told from the machine's noise. The twins,
-":free, twin" and "paid, twin", exist only if SIDES names them: the ratio of a side to its
-twin, a gateway like its own, is what noise alone makes of 1.0x. Two processes of one program can
-differ by 4 % for as long as they live; STARTS (1) starts all servers that many times, with ROUNDS
-rounds each.
+":free, twin" and "paid, twin", exist only if SIDES names them: the ratio of a side to its twin, a
+gateway like its own, is what noise alone makes of 1.0x. STARTS (1) starts all servers that many
+times, with ROUNDS rounds each.
 """
 
 import asyncio
@@ -106,11 +106,13 @@ def bench_gateway(address, *, connections, postgres_url=None, credits=0, account
 class Side:
     """One side, how it is driven, and what was measured so far."""
 
-    def __init__(self, name, url, unpaid, script, server, postgres=None, is_costly=False):
+    def __init__(self, name, url, unpaid, script, server, postgres=None, is_costly=False,
+                 log_level="info"):
         self.name, self.url, self.script, self.server = name, url, script, server
         self.postgres = postgres
         self.headers = [UNPAID] if unpaid is None else [("Authorization", f"Bearer {unpaid}")]
         self.is_costly = is_costly  # driven only by wrk, to save time
+        self.log_level = log_level
 
     def pids(self):
         # nginx's master does no work; its workers are its children.
@@ -134,6 +136,8 @@ class Side:
         return h2load(self.connections, self.url, self.headers, seconds)
 
     def warm(self):
+        if isinstance(self.server, Gateway):
+            self.server.run("log", "level", self.log_level)
         if self.name.startswith("paid"):
             self.drive(WARMING_SECONDS)
 
@@ -231,8 +235,6 @@ class Sides:
         self.directory = sqlite.directory
         plain = self.keep(proxy(plain_port, upstream_port))
         lua = self.keep(proxy_with_lua(lua_port, upstream_port, sqlite.directory, keys))
-        quiet, quiet_keys, _, quiet_paid = self.gateway(address, credits=10**9,
-                                                        settings=["log.level=error"])
         postgres = self.keep(Postgres())
         database = postgres.new_database()
         recycle_segments(postgres, database)
@@ -245,9 +247,9 @@ class Sides:
         self.add("nginx + lua", lua, lua_port, keys[0], paid)
         self.add("unpaid", sqlite, "", None, unpaid)
         self.add(":free", sqlite, ":free", keys[0], paid)
-        self.add(":free, no log", quiet, ":free", quiet_keys[0], quiet_paid)
+        self.add(":free, no log", sqlite, ":free", keys[0], paid, log_level="error")
         self.add("paid", sqlite, "", keys[0], paid)
-        self.add("paid, no log", quiet, "", quiet_keys[0], quiet_paid)
+        self.add("paid, no log", sqlite, "", keys[0], paid, log_level="error")
         self.add(":free, Redis", counted, ":free", counted_keys[0], counted_paid, is_costly=True)
         self.add("paid, PostgreSQL", other, "", other_keys[0], other_paid, postgres=postgres,
                  is_costly=True)
