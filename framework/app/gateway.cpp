@@ -780,10 +780,10 @@ std::string Gateway::answer_log_level(const std::string& level) {
   if (!level.empty()) {
     const auto found = std::ranges::find(base::severity_names, level);
     if (found == base::severity_names.end()) {
-      return R"({"ok":false,"problems":[{"message":"level: none of the four"}]})";
+      return R"({"ok":false,"problems":[{"message":"no such level"}]})";
     }
     const auto after = static_cast<Severity>(found - base::severity_names.begin());
-    // The more talkative of the two levels writes the line that explains the silence to come.
+    // The lower of the two levels is in force for this line, so that a quieter log says why.
     log.set_minimum(std::min(before, after));
     log.write(Severity::warning, "log_level_set",
               {{"level", level}, {"before", base::name_of(before)}});
