@@ -5,13 +5,11 @@
    connections), of the same with Lua code that does in memory what `:free` does, of the gateway
    unpaid (a test-only lane that charges and counts nothing), of its `:free` variant counted on
    SQLite and in Redis, and of the gateway paid with Credits on SQLite and on PostgreSQL. Every side
-   writes a log line for each request to a file; two more sides are the same gateways while
-   `turnpike log level error` is in force, to show what the log costs: two processes of one program
-   can differ by more than that, for as long as they live. h2load drives one account and wrk drives
-   1,000, over 64 and 512 connections, in rounds of random order. Printed are medians, the medians
-   of the ratios within a round, the CPU of each kind of thread, system calls, and the disk's
-   fdatasync p50. PostgreSQL is prepared as if it had run for a while: its log overwrites old
-   segments, whereas a new server fills each segment with zeros first.
+   writes a log line for each request to a file; log_cost.py says what that costs. h2load drives one
+   account and wrk drives 1,000, over 64 and 512 connections, in rounds of random order. Printed are
+   medians, the medians of the ratios within a round, the CPU of each kind of thread, system calls,
+   and the disk's fdatasync p50. PostgreSQL is prepared as if it had run for a while: its log
+   overwrites old segments, whereas a new server fills each segment with zeros first.
 2. Hold: memory and threads of the gateway with 10,000 idle connections, and with 10,000 calls in
    flight on an upstream that takes a second.
 
@@ -19,10 +17,9 @@ Load is bounded: SECONDS_EACH (2) seconds per cell and ROUNDS (3) rounds, five a
 all. Before each cell of paid calls there is a run that is not counted, because leases grow with the
 rate of their account and end when it rests. Needs nginx with Lua, wrk, h2load and, for system
 calls, perf. SIDES, names with semicolons between them, drives some sides alone (and holds nothing):
-with more rounds of those, smaller differences can be told from the machine's noise. The twins,
-":free, twin" and "paid, twin", exist only if SIDES names them: the ratio of a side to its twin, a
-gateway like its own, is what noise alone makes of 1.0x. STARTS (1) starts all servers that many
-times, with ROUNDS rounds each.
+with more rounds of those, smaller differences can be told from the machine's noise. STARTS (1)
+starts all servers that many times, with ROUNDS rounds each: two processes of one program can differ
+for as long as they live.
 """
 
 import asyncio
@@ -106,13 +103,11 @@ def bench_gateway(address, *, connections, postgres_url=None, credits=0, account
 class Side:
     """One side, how it is driven, and what was measured so far."""
 
-    def __init__(self, name, url, unpaid, script, server, postgres=None, is_costly=False,
-                 log_level="info"):
+    def __init__(self, name, url, unpaid, script, server, postgres=None, is_costly=False):
         self.name, self.url, self.script, self.server = name, url, script, server
         self.postgres = postgres
         self.headers = [UNPAID] if unpaid is None else [("Authorization", f"Bearer {unpaid}")]
         self.is_costly = is_costly  # driven only by wrk, to save time
-        self.log_level = log_level
 
     def pids(self):
         # nginx's master does no work; its workers are its children.
@@ -136,8 +131,6 @@ class Side:
         return h2load(self.connections, self.url, self.headers, seconds)
 
     def warm(self):
-        if isinstance(self.server, Gateway):
-            self.server.run("log", "level", self.log_level)
         if self.name.startswith("paid"):
             self.drive(WARMING_SECONDS)
 
@@ -247,16 +240,10 @@ class Sides:
         self.add("nginx + lua", lua, lua_port, keys[0], paid)
         self.add("unpaid", sqlite, "", None, unpaid)
         self.add(":free", sqlite, ":free", keys[0], paid)
-        self.add(":free, no log", sqlite, ":free", keys[0], paid, log_level="error")
         self.add("paid", sqlite, "", keys[0], paid)
-        self.add("paid, no log", sqlite, "", keys[0], paid, log_level="error")
         self.add(":free, Redis", counted, ":free", counted_keys[0], counted_paid, is_costly=True)
         self.add("paid, PostgreSQL", other, "", other_keys[0], other_paid, postgres=postgres,
                  is_costly=True)
-        if SIDES & {twin for _, twin, _ in TWINS}:
-            twin, twin_keys, _, twin_paid = self.gateway(address, credits=10**9)
-            self.add(":free, twin", twin, ":free", twin_keys[0], twin_paid)
-            self.add("paid, twin", twin, "", twin_keys[0], twin_paid)
 
     def driven_by(self, tool):
         return {side.name: side for side in self.listed
@@ -268,9 +255,7 @@ class Sides:
 
 
 # Required ratios: the two sides, and the minimum over 64 and over 512 connections.
-ASKED = ((":free", ":free, no log", (0.97, 0.97)), ("paid", "paid, no log", (0.97, 0.97)),
-         (":free", "nginx + lua", (1.0, 1.0)), ("paid", ":free", (0.6, 0.75)))
-TWINS = ((":free", ":free, twin", None), ("paid", "paid, twin", None))
+ASKED = ((":free", "nginx + lua", (1.0, 1.0)), ("paid", ":free", (0.6, 0.75)))
 COLUMNS = ("nginx", "nginx + lua", "unpaid", ":free")
 
 
@@ -291,20 +276,20 @@ def compare_sides(sides, tool, connections):
         print(f"{name:17} {side.rate():10.0f} {ratios} {side.profile()}"
               f"{f'  NOT 2xx: {side.others}' if side.others else ''}", flush=True)
     return {(tool, connections, one, to): sides[one].ratios_to(sides[to])
-            for one, to, _ in (*ASKED, *TWINS) if one in sides and to in sides}
+            for one, to, _ in ASKED if one in sides and to in sides}
 
 
 def print_ratios(measured):
     print("\nmedians of ratios within a round, their quartiles, and what is asked for")
-    for one, to, least in (*ASKED, *TWINS):
+    for one, to, least in ASKED:
         for tool, connections in dict.fromkeys(k[:2] for k in measured if k[2:] == (one, to)):
             ratios = measured[tool, connections, one, to]
             ratio = statistics.median(ratios)
             low, _, high = statistics.quantiles(ratios) if len(ratios) > 1 else [ratio] * 3
-            wanted = least and least[0 if connections < 256 else 1]
-            verdict = wanted and f"  {wanted:.2f}x {'yes' if ratio >= wanted else 'NO'}"
+            wanted = least[0 if connections < 256 else 1]
             print(f"{one + ' to ' + to:28} {tool:6} {connections:4} connections {ratio:6.3f}x "
-                  f"({low:.2f} to {high:.2f}){verdict or ''}")
+                  f"({low:.2f} to {high:.2f})  {wanted:.2f}x "
+                  f"{'yes' if ratio >= wanted else 'NO'}")
 
 
 def print_system_calls(sides, connections):
