@@ -23,13 +23,11 @@ import itertools
 import json
 import math
 import os
-import pathlib
 import random
 import re
 import socket
 import statistics
 import subprocess
-import sys
 import time
 
 from driving import cpu_us
@@ -51,15 +49,20 @@ class Measured:
 
     def __init__(self, lane, tool, connections):
         port = free_port()
-        self.upstream = upstream(port, BODY)
+        self.servers = [upstream(port, BODY)]
+        self.generator = None
         try:
             self.gateway, keys = bench_gateway(f"127.0.0.1:{port}", connections=512,
                                                accounts=ACCOUNTS, credits=10**9)
+            self.servers.append(self.gateway)
+            self.generator = self.start_load(lane, tool, connections, keys)
         except BaseException:
-            self.upstream.close()
+            self.close()
             raise
-        self.route = "/v1/gateway/bench/item" + (":free" if lane == "free" else "")
-        url = "http://%s:%d%s" % (*self.gateway.addresses["api"], self.route)
+
+    def start_load(self, lane, tool, connections, keys):
+        url = "http://%s:%d/v1/gateway/bench/item%s" % (
+            *self.gateway.addresses["api"], ":free" if lane == "free" else "")
         seconds = math.ceil(WARMING_SECONDS + PAIRS * PER_PAIR_SECONDS_MAX)
         if tool == "wrk":
             _, paid = scripts(self.gateway.directory, keys)
@@ -67,13 +70,14 @@ class Measured:
         else:
             command = ["h2load", "--h1", "-t2", f"-c{connections}", f"-D{seconds}",
                        "-H", f"Authorization: Bearer {keys[0]}", url]
-        self.generator = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        return subprocess.Popen(command, stdout=subprocess.DEVNULL)
 
     def close(self):
-        self.generator.kill()
-        self.generator.wait()
-        self.gateway.close()
-        self.upstream.close()
+        if self.generator is not None:
+            self.generator.kill()
+            self.generator.wait()
+        for server in reversed(self.servers):
+            server.close()
 
     def answered(self):
         """Calls answered so far and the time of that count. All must be 2xx."""
@@ -86,6 +90,8 @@ class Measured:
                 counts["2xx" if 'status="2xx"' in labels else "other"] += int(count)
         if counts["other"] or self.generator.poll() is not None:
             raise RuntimeError(f"replies that are not 2xx, or no load generator: {counts}")
+        if not re.search(r"^turnpike_log_lines_dropped_total 0$", text, re.M):
+            raise RuntimeError("the log has dropped lines, which cost less than written ones")
         return counts["2xx"], at
 
     def switch(self, level):
