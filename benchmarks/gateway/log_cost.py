@@ -36,7 +36,9 @@ from nginx_sides import upstream
 
 PAIRS = int(os.environ.get("PAIRS", "100"))
 SLICE_SECONDS = float(os.environ.get("SLICE_SECONDS", "0.2"))
-SETTLE_SECONDS = 0.05  # after a switch: calls in flight and lines waiting for the log's thread
+# After a switch, for the calls in flight. The next slice may write lines gathered before it: a few
+# blocks of each loop, a tenth of the work of the log's thread.
+SETTLE_SECONDS = 0.05
 WARMING_SECONDS = 3
 PER_PAIR_SECONDS_MAX = 2 * SLICE_SECONDS + 3  # the load generator is told to run that long
 ASKED = 0.97
