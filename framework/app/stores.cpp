@@ -36,7 +36,8 @@ Result<std::unique_ptr<storage::Node>, std::string> open_node(const Config& conf
     auto migrated = storage::migrate(settings, clock, false);
     if (!migrated.ok()) return std::move(migrated).error();
   }
-  return storage::Node::open(settings, role, {.clock = clock, .random = random});
+  return storage::Node::open(settings, role, {.clock = clock, .random = random},
+                             config.migrate_at_start);
 }
 
 }  // namespace turnpike::app

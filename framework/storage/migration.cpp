@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 
 #include "crypto/digest.h"
 #include "storage/engine/transaction.h"
@@ -132,6 +133,13 @@ const Migration* find(const std::vector<Migration>& known, std::uint32_t version
   return found == known.end() ? nullptr : &*found;
 }
 
+std::span<const Migration> newer_than(const std::vector<Applied>& applied,
+                                      std::span<const Migration> known) {
+  const std::uint32_t at = applied.empty() ? 0 : applied.back().version;
+  while (!known.empty() && known.front().version <= at) known = known.subspan(1);
+  return known;
+}
+
 // The reason why the database cannot be used or migrated; an older schema is not a reason.
 std::string fault_in(Connection& connection, const std::vector<Applied>& applied,
                      const Schema& known) {
@@ -177,20 +185,28 @@ void lock_against_other_nodes(Transaction& transaction, Connection& connection) 
   }
 }
 
-void apply(Connection& connection, std::mutex& writer, const Migration& migration,
+// Applies these migrations in one transaction. Only the last one's row has a fingerprint, because
+// nothing else can follow the others.
+void apply(Connection& connection, std::mutex& writer, std::span<const Migration> migrations,
            std::int64_t now_ms) {
   Transaction transaction(connection, Transaction::Kind::write, writer);
   lock_against_other_nodes(transaction, connection);
   const std::vector<Applied> applied = applied_in(connection);
-  if (!applied.empty() && applied.back().version >= migration.version) return;  // another node did
+  migrations = newer_than(applied, migrations);
+  if (migrations.empty()) return;  // another node did
   transaction.run_once(create_table);
   const bool has_functions = connection.engine() == Engine::postgres;
   if (has_functions) transaction.run_once(create_functions_table);
-  for (const std::string& statement : statements_of(migration.sql)) transaction.run_once(statement);
-  transaction.run(
-      insert_applied,
-      {std::int64_t{migration.version}, migration.name, crypto::sha256_hex(migration.sql),
-       std::int64_t{migration.min_reader}, now_ms, fingerprint_of(connection)});
+  for (const Migration& migration : migrations) {
+    for (const std::string& statement : statements_of(migration.sql)) {
+      transaction.run_once(statement);
+    }
+    const bool is_last = &migration == &migrations.back();
+    transaction.run(insert_applied,
+                    {std::int64_t{migration.version}, migration.name,
+                     crypto::sha256_hex(migration.sql), std::int64_t{migration.min_reader}, now_ms,
+                     is_last ? fingerprint_of(connection) : std::string()});
+  }
   if (has_functions) transaction.run(update_functions, {digest_of(connection, describe_functions)});
   transaction.commit();
 }
@@ -246,13 +262,13 @@ std::vector<MigrationStep> apply_migrations(Connection& connection, std::mutex& 
   const std::vector<Applied> applied = applied_in(connection);
   const std::string fault = fault_in(connection, applied, known);
   if (!fault.empty()) throw StoreError(StoreError::Kind::fatal, fault);
-  const std::uint32_t at = applied.empty() ? 0 : applied.back().version;
-  std::vector<MigrationStep> steps;
-  for (const Migration& migration : known.migrations) {
-    if (migration.version <= at) continue;
-    if (!dry_run) apply(connection, writer, migration, now_ms);
-    steps.push_back({migration.version, migration.name});
+  const std::span<const Migration> missing = newer_than(applied, known.migrations);
+  const std::size_t at_once = applied.empty() ? missing.size() : 1;
+  for (std::size_t from = 0; from < missing.size() && !dry_run; from += at_once) {
+    apply(connection, writer, missing.subspan(from, at_once), now_ms);
   }
+  std::vector<MigrationStep> steps;
+  for (const Migration& each : missing) steps.push_back({each.version, each.name});
   if (known.functions.version == 0) return steps;
   const bool is_empty = applied.empty() && dry_run;
   if (is_empty || is_behind(functions_in(connection), known.functions)) {

@@ -44,9 +44,10 @@ Schema shipped_schema(Engine engine);
 
 std::vector<std::string> statements_of(const std::string& sql);
 
-// Applies the missing migrations, each in its own transaction with its row, under a lock against
-// other nodes; then the functions, unless a newer build has installed its own. Runs the checks of
-// check_schema() first.
+// Applies the missing migrations with their rows, under a lock against other nodes; then the
+// functions, unless a newer build has installed its own. Each migration has its own transaction,
+// so that nodes in service never wait for the locks of several; in an empty database all have one.
+// Runs the checks of check_schema() first.
 std::vector<MigrationStep> apply_migrations(Connection& connection, std::mutex& writer,
                                             const Schema& known, std::int64_t now_ms, bool dry_run);
 

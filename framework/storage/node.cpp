@@ -34,7 +34,7 @@ std::vector<std::string> prelude_of(const Settings& settings, Role role) {
 // before the lock.
 class OpenNode final : public Node {
  public:
-  OpenNode(const Settings& settings, Role role, Sources sources)
+  OpenNode(const Settings& settings, Role role, Sources sources, bool is_migrated)
       : data_dir_(role == Role::gateway
                       ? std::make_unique<DataDir>(settings.data_dir, sources.random)
                       : nullptr),
@@ -65,10 +65,8 @@ class OpenNode final : public Node {
         notices_(make_notice_store(context_)),
         purchases_(make_purchase_store(context_)),
         auto_top_ups_(make_auto_top_up_store(context_)) {
-    database_.with([&](Connection& connection) {
-      const std::string fault = check_schema(connection, shipped_schema(settings.engine));
-      if (!fault.empty()) throw StoreError(StoreError::Kind::fatal, fault);
-    });
+    if (role == Role::gateway) database_.open_sessions();
+    if (!is_migrated) refuse_other_schema();
     if (has_checkpointer(settings, role)) {
       checkpointer_ = std::make_unique<Checkpointer>(database_);
     }
@@ -104,6 +102,13 @@ class OpenNode final : public Node {
   commerce::AutoTopUpStore& auto_top_ups() noexcept override { return *auto_top_ups_; }
 
  private:
+  void refuse_other_schema() {
+    database_.with([&](Connection& connection) {
+      const std::string fault = check_schema(connection, shipped_schema(database_.engine()));
+      if (!fault.empty()) throw StoreError(StoreError::Kind::fatal, fault);
+    });
+  }
+
   const std::unique_ptr<DataDir> data_dir_;
   Database database_;
   const Context context_;
@@ -137,13 +142,13 @@ class OpenNode final : public Node {
 }  // namespace
 
 Result<std::unique_ptr<Node>, std::string> Node::open(const Settings& settings, Role role,
-                                                      Sources sources) {
+                                                      Sources sources, bool is_migrated) {
   try {
     if (role == Role::tool && settings.engine == Engine::sqlite &&
         !std::filesystem::exists(sqlite_file(settings))) {
       return "there is no database at " + sqlite_file(settings) + ": run `turnpike migrate` first";
     }
-    return std::unique_ptr<Node>(std::make_unique<OpenNode>(settings, role, sources));
+    return std::unique_ptr<Node>(std::make_unique<OpenNode>(settings, role, sources, is_migrated));
   } catch (const StoreError& error) {
     return std::string(error.what());
   }

@@ -1,7 +1,7 @@
 // Node: one process's access to the database, and the owner of every port over it. The gateway
 // opens it as `Role::gateway`: the lock on data_dir then belongs to this process until it ends,
 // which proves that every earlier holder is dead. Tools open it as `Role::tool`, beside a running
-// gateway.
+// gateway. A gateway connects all its sessions at once, a tool those that it uses.
 //
 // open() migrates nothing: it refuses a database that is empty, older than this build, tampered
 // with, or too new to be read; migrate() updates it. app/ owns the Node; it must outlive all users
@@ -61,9 +61,10 @@ class Node {
   };
 
   virtual ~Node() = default;
-  // The error is a sentence for the operator.
+  // With `is_migrated`, migrate() has just checked the schema and open() does not, which saves a
+  // command half of its time on PostgreSQL. The error is a sentence for the operator.
   static Result<std::unique_ptr<Node>, std::string> open(const Settings& settings, Role role,
-                                                         Sources sources);
+                                                         Sources sources, bool is_migrated = false);
 
   // Random, made once per data_dir; empty for tools.
   [[nodiscard]] virtual std::string name() const = 0;
@@ -99,8 +100,9 @@ struct MigrationStep {
   std::string name;
 };
 
-// Applies the missing migrations, each in its own transaction, and returns those applied (with
-// `dry_run`: those missing). Safe to call from several nodes at once.
+// Checks the schema, applies the missing migrations and returns those applied (with `dry_run`:
+// those missing). Each has its own transaction; in an empty database, which nobody uses, all have
+// one. Safe to call from several nodes at once.
 Result<std::vector<MigrationStep>, std::string> migrate(const Settings& settings,
                                                         const Clock& clock, bool dry_run);
 

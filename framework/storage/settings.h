@@ -30,7 +30,7 @@ struct Settings {
   // Without mail, nothing is written to the outbox, and people see notices on their pages instead.
   bool sends_mail = false;
   SignInWays sign_in;
-  std::uint32_t sessions = 8;             // shared by calls, all kept open
+  std::uint32_t sessions = 8;             // at most, shared by calls; kept open once opened
   std::uint32_t session_wait_ms = 2'000;  // wait for a free session
   std::uint32_t connect_timeout_s = 3;
   std::uint32_t statement_timeout_ms = 4'000;  // PostgreSQL

@@ -108,6 +108,17 @@ TEST_P(MigrationTest, FailingMigrationLeavesNothingBehind) {
   EXPECT_EQ(check({first}), "");
 }
 
+TEST_P(MigrationTest, AnEmptyDatabaseGetsAllMigrationsOrNone) {
+  const Migration broken{3, "broken", 1, "CREATE TABLE thing (id BIGINT);\n"};
+  EXPECT_THROW(apply({first, expand, broken}), StoreError);
+  EXPECT_NE(check({first}).find("the database is empty"), std::string::npos);
+  EXPECT_EQ(apply({first, expand, contract}), 3u);
+  EXPECT_EQ(check({first, expand, contract}), "");
+  EXPECT_EQ(connection_->query_once("SELECT COUNT(*) FROM schema_migration", "i").number(0, 0), 3);
+  connection_->run_once("CREATE INDEX by_hand ON thing (id)");
+  EXPECT_NE(check({first, expand, contract}).find("by hand"), std::string::npos);
+}
+
 TEST_P(MigrationTest, AnUnreleasedDatabaseIsRefusedWithWhatToDo) {
   Migration books = first;
   books.name = "books";

@@ -161,7 +161,7 @@ TEST_P(Pitfall, UnreadableTargetIsAnErrorNotAWait) {
   wrong.connect_timeout_s = 1;
   wrong.sqlite_path = "/proc/no/such/place.db";
   wrong.postgres_url = "postgres://nobody@127.0.0.1:1/none";
-  EXPECT_THROW(Database{wrong}, StoreError);
+  EXPECT_THROW(Database(wrong).open_sessions(), StoreError);
 }
 
 class SqlitePitfall : public Pitfall {};
@@ -321,6 +321,27 @@ TEST_P(PostgresPitfall, SessionsWaitForTheDiskWhateverTheServerOrTheUrlSays) {
   lax.postgres_url = support::shared_postgres()->url() + " options=-csynchronous_commit=off";
   const Database from_url(lax);
   EXPECT_EQ(from_url.connect()->query_once("SHOW synchronous_commit", "t").text(0, 0), "on");
+}
+
+// A server allows 100 connections by default, which commands must not use up eight at a time.
+TEST_P(PostgresPitfall, SessionsAreOpenedWhenFirstUsed) {
+  const std::string name = "opened_when_first_used";
+  Settings settings = settings_;
+  settings.sessions = 8;
+  settings.postgres_url += " application_name=" + name;
+  Database database(settings);
+  const auto opened = [&] {
+    return database.with([&](Connection& connection) {
+      return connection
+          .query_once(
+              "SELECT COUNT(*) FROM pg_stat_activity WHERE application_name = '" + name + "'", "i")
+          .number(0, 0);
+    });
+  };
+  EXPECT_EQ(opened(), 1);
+  EXPECT_EQ(opened(), 1);
+  database.open_sessions();
+  EXPECT_EQ(opened(), 8);
 }
 
 TEST_P(PostgresPitfall, StatementsAreKeptNotPreparedAgain) {

@@ -162,9 +162,7 @@ Database::Database(const Settings& settings, std::vector<std::string> prelude)
       target_(make_target(settings)),
       prelude_(std::move(prelude)),
       pool_(
-          settings.sessions, settings.session_wait_ms, [this] { return connect(); }, writer_) {
-  pool_.open();
-}
+          settings.sessions, settings.session_wait_ms, [this] { return connect(); }, writer_) {}
 
 std::unique_ptr<SessionPool> Database::own_session() {
   return std::make_unique<SessionPool>(

@@ -23,11 +23,15 @@ namespace turnpike::storage {
 
 class Database {
  public:
-  // Opens `settings.sessions` sessions and runs `prelude` on each; throws StoreError.
+  // Sessions, up to `settings.sessions`, are opened when first used, and `prelude` is run on each.
+  // Throws StoreError for an invalid URL.
   explicit Database(const Settings& settings, std::vector<std::string> prelude = {});
 
   [[nodiscard]] Engine engine() const noexcept { return settings_.engine; }
   [[nodiscard]] const Settings& settings() const noexcept { return settings_; }
+  // Opens all sessions now, so that no call waits for one later; throws StoreError. REQUIRES: none
+  // is in use.
+  void open_sessions() { pool_.open(); }
   // Opens a separate session, for a Thread that uses it all the time.
   [[nodiscard]] std::unique_ptr<Connection> connect() const;
   // Opens a separate pool for an occasional user that must not wait for the sessions of calls.
