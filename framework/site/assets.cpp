@@ -40,8 +40,7 @@ Assets::Assets(const std::map<std::string, std::string>& files) {
     std::string brotli_etag = "\"br-" + etag.substr(1);
     // Fonts and pictures are already compressed.
     const bool is_text = type->starts_with("text/") || *type == "image/svg+xml";
-    assets_.emplace(name, Asset{*type, body,
-                                is_text ? text::brotli_of(body, text::Effort::most) : std::string(),
+    assets_.emplace(name, Asset{*type, body, is_text ? text::brotli_of(body) : std::string(),
                                 std::move(etag), std::move(brotli_etag), std::move(version)});
   }
 }

@@ -15,8 +15,8 @@ const BoardDocument* find_document(const Documents& documents, std::string_view 
 }
 
 BoardDocument compressed(BoardDocument document) {
-  document.current_brotli = text::brotli_of(document.current, text::Effort::fast);
-  document.stale_brotli = text::brotli_of(document.stale, text::Effort::fast);
+  document.current_brotli = text::brotli_of(document.current);
+  document.stale_brotli = text::brotli_of(document.stale);
   return document;
 }
 

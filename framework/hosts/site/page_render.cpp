@@ -224,7 +224,7 @@ PageBytes bytes_of(std::string body, std::string_view content_type) {
   PageBytes form;
   form.content_type = content_type;
   form.etag = catalog::etag_of(body);
-  form.brotli = text::brotli_of(body, text::Effort::fast);
+  form.brotli = text::brotli_of(body);
   form.brotli_etag = "\"br-" + form.etag.substr(1);
   form.body = std::move(body);
   return form;
