@@ -165,25 +165,22 @@ class Contract(unittest.TestCase):
         self.assertIn("reference " + begun["reference"], hints)
         self.assertIn("payment " + payment, hints)
         with tempfile.TemporaryDirectory(prefix="turnpike-stripe-") as folder:
-            schemas, recording = pathlib.Path(folder, "schemas"), pathlib.Path(folder, "recording")
+            schemas, recordings = (pathlib.Path(folder, name) for name in ("schemas", "recordings"))
             subprocess.run(["node", PARTS / "schemas.mjs", schemas], check=True, timeout=900)
             events = [{"route": "event", "params": {}, "status": 200, "reply": event}
                       for event in self.fake.events]
-            recording.write_text(json.dumps(self.fake.requests + events))
-            judged = self.judge(schemas, recording)
-            self.assertEqual(judged["wrong"], [])
-            routes = {f"request {method} {path}" for method, path, *_ in FakeStripe.ROUTES}
-            self.assertEqual({name for name in judged["held"] if name.startswith("request")},
-                             routes)
-            self.expect_that_misspelt_names_are_seen(schemas, recording)
+            recordings.write_text(json.dumps([self.fake.requests + events,
+                                              *self.recordings_with_a_misspelt_name()]))
+            judged, *misspelt = json.loads(subprocess.run(
+                ["node", PARTS / "validate.mjs", schemas, recordings], check=True, timeout=900,
+                capture_output=True, text=True).stdout)
+        self.assertEqual(judged["wrong"], [])
+        routes = {f"request {method} {path}" for method, path, *_ in FakeStripe.ROUTES}
+        self.assertEqual({name for name in judged["held"] if name.startswith("request")}, routes)
+        self.assertEqual([len(each["wrong"]) for each in misspelt], [1, 1, 1])
 
-    def judge(self, schemas, recording):
-        return json.loads(subprocess.run(["node", PARTS / "validate.mjs", schemas, recording],
-                                         check=True, timeout=900, capture_output=True,
-                                         text=True).stdout)
-
-    def expect_that_misspelt_names_are_seen(self, schemas, recording):
-        """Checks that the validator reports errors."""
+    def recordings_with_a_misspelt_name(self):
+        """Three recordings in which the validator must report one error each."""
         session = self.fake.calls(SESSIONS)[0]
         nested = json.loads(json.dumps(session))
         price = nested["params"]["line_items"][0]["price_data"]
@@ -192,9 +189,7 @@ class Contract(unittest.TestCase):
         old["params"]["payment_method_types"] = ["card"]
         reply = json.loads(json.dumps(session))
         del reply["reply"]["payment_status"]
-        for wrong in (nested, old, reply):
-            recording.write_text(json.dumps([wrong]))
-            self.assertEqual(len(self.judge(schemas, recording)["wrong"]), 1)
+        return [nested], [old], [reply]
 
     # ---- faults between the plugin and Stripe
 

@@ -1,10 +1,10 @@
-// Checks a recording of requests and replies against the schemas: node validate.mjs SCHEMAS
-// RECORDING. Prints one JSON object: how many were checked against each type, and what does not
-// conform.
+// Checks recordings of requests and replies against the schemas: node validate.mjs SCHEMAS
+// RECORDINGS. Prints a JSON list with an object for each recording: how many were checked against
+// each type, and what does not conform.
 import { readFileSync } from "node:fs";
 import Ajv from "ajv";
 
-const [schemas, recording] = process.argv.slice(2).map((file) =>
+const [schemas, recordings] = process.argv.slice(2).map((file) =>
   JSON.parse(readFileSync(file, "utf8")));
 const options = { strict: false, allErrors: false, allowUnionTypes: true };
 // A form sends only text; coercion gives a value the type that it stands for.
@@ -29,8 +29,8 @@ function validator(of, name) {
   return validators.get(id);
 }
 
-const held = {};
-const wrong = [];
+let held;
+let wrong;
 
 function hold(of, name, value, where) {
   const validate = validator(of, name);
@@ -55,11 +55,17 @@ function holdObjects(value, where) {
   }
 }
 
-for (const [at, call] of recording.entries()) {
-  const where = `${at}: ${call.route}, status ${call.status}`;
-  if (call.route.startsWith("POST") || call.route.startsWith("GET")) {
-    hold("request", call.route, withTruths(call.params), where);
+function judge(recording) {
+  held = {};
+  wrong = [];
+  for (const [at, call] of recording.entries()) {
+    const where = `${at}: ${call.route}, status ${call.status}`;
+    if (call.route.startsWith("POST") || call.route.startsWith("GET")) {
+      hold("request", call.route, withTruths(call.params), where);
+    }
+    holdObjects(call.reply, where);
   }
-  holdObjects(call.reply, where);
+  return { held, wrong };
 }
-process.stdout.write(JSON.stringify({ held, wrong }) + "\n");
+
+process.stdout.write(JSON.stringify(recordings.map(judge)) + "\n");
