@@ -62,7 +62,8 @@ function(turnpike_add_plugin name)
     target_link_libraries(${name} PRIVATE Turnpike::cooperative)
   endif()
   target_link_libraries(${name} PRIVATE Turnpike::plugin_sdk ${ARG_LINKS})
-  target_link_options(${name} PRIVATE
+  # Each start reads and hashes the whole file, most of which is debugging information.
+  target_link_options(${name} PRIVATE -Wl,--compress-debug-sections=zlib
     -Wl,--version-script=${TURNPIKE_PLUGIN_VERSION_SCRIPT} -Wl,--exclude-libs,ALL)
   set_target_properties(${name} PROPERTIES LINK_DEPENDS ${TURNPIKE_PLUGIN_VERSION_SCRIPT})
   if(NOT TURNPIKE_SANITIZER AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")

@@ -22,7 +22,7 @@ TURNPIKE = BUILD / "turnpike"
 GOVDATA_IMPORT = BUILD / "govdata-import"
 START_TIMEOUT_SECONDS = 60
 # No test trusts an authority of the system, and reading all of them takes a third of a start.
-os.environ.setdefault("SSL_CERT_FILE", os.devnull)
+os.environ["SSL_CERT_FILE"] = os.devnull
 
 # The head of a registry: a provider and its one upstream, which belongs to the test. The test
 # appends prices, defaults and routes.
