@@ -29,8 +29,8 @@ class Database {
 
   [[nodiscard]] Engine engine() const noexcept { return settings_.engine; }
   [[nodiscard]] const Settings& settings() const noexcept { return settings_; }
-  // Opens all sessions now, so that no call waits for one later; throws StoreError. REQUIRES: none
-  // is in use.
+  // Opens all sessions that are not open yet, so that no call waits for one later; throws
+  // StoreError. REQUIRES: none is in use.
   void open_sessions() { pool_.open(); }
   // Opens a separate session, for a Thread that uses it all the time.
   [[nodiscard]] std::unique_ptr<Connection> connect() const;

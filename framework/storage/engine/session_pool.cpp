@@ -9,7 +9,9 @@ SessionPool::SessionPool(std::uint32_t sessions, std::uint32_t wait_ms, Connect 
     : wait_ms_(wait_ms), connect_(std::move(connect)), writer_(writer), free_(sessions) {}
 
 void SessionPool::open() {
-  for (Session& session : free_) session.connection = connect_();
+  for (Session& session : free_) {
+    if (session.connection == nullptr) session.connection = connect_();
+  }
 }
 
 SessionPool::Loan SessionPool::take() {

@@ -28,7 +28,7 @@ class SessionPool {
   // Sessions are opened when first taken. `writer` serializes the writers of this process on
   // SQLite.
   SessionPool(std::uint32_t sessions, std::uint32_t wait_ms, Connect connect, std::mutex& writer);
-  // Opens all sessions now; throws StoreError. REQUIRES: no session is on loan.
+  // Opens those sessions that are not open yet; throws StoreError. REQUIRES: none is on loan.
   void open();
 
   struct Session {
