@@ -9,6 +9,7 @@ const [schemas, recordings] = process.argv.slice(2).map((file) =>
 const options = { strict: false, allErrors: false, allowUnionTypes: true };
 // A form sends only text; coercion gives a value the type that it stands for.
 const ajvs = { request: new Ajv({ ...options, coerceTypes: true }), reply: new Ajv(options) };
+for (const ajv of Object.values(ajvs)) ajv.addSchema(schemas, "types");
 const validators = new Map();
 
 // Converts booleans in text, because the validator does not coerce them inside a union.
@@ -22,9 +23,9 @@ function withTruths(value) {
 function validator(of, name) {
   const id = `${of} ${name}`;
   if (!validators.has(id)) {
-    const schema = schemas.properties[name];
-    validators.set(id, schema === undefined ? null
-      : ajvs[of].compile({ ...schema, definitions: schemas.definitions }));
+    const pointer = name.replaceAll("~", "~0").replaceAll("/", "~1");
+    validators.set(id, schemas.properties[name] === undefined ? null
+      : ajvs[of].compile({ $ref: `types#/properties/${encodeURIComponent(pointer)}` }));
   }
   return validators.get(id);
 }

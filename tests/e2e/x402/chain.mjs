@@ -56,7 +56,7 @@ class Chain {
   static async make(chainId) {
     const chain = new Chain();
     chain.chainId = chainId;
-    chain.contracts = compileContracts(TOKENS[chainId].name);
+    chain.contracts = await compileContracts(TOKENS[chainId].name);
     chain.common = createCustomCommon({ chainId, name: "local" }, Mainnet, {
       hardfork: Hardfork.Shanghai,
     });
