@@ -185,8 +185,8 @@ void lock_against_other_nodes(Transaction& transaction, Connection& connection) 
   }
 }
 
-// Applies these migrations in one transaction. Only the last one's row has a fingerprint, because
-// nothing else can follow the others.
+// Applies these migrations in one transaction. Only the row of the last has a fingerprint, because
+// nobody sees the schema between two of them.
 void apply(Connection& connection, std::mutex& writer, std::span<const Migration> migrations,
            std::int64_t now_ms) {
   Transaction transaction(connection, Transaction::Kind::write, writer);

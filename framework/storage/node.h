@@ -61,8 +61,8 @@ class Node {
   };
 
   virtual ~Node() = default;
-  // With `is_migrated`, migrate() has just checked the schema and open() does not, which saves a
-  // command half of its time on PostgreSQL. The error is a sentence for the operator.
+  // `is_migrated`: migrate() has just returned. It checked the schema, so open() does not, because
+  // the check takes PostgreSQL 25 ms. The error is a sentence for the operator.
   static Result<std::unique_ptr<Node>, std::string> open(const Settings& settings, Role role,
                                                          Sources sources, bool is_migrated = false);
 
