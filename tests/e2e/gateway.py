@@ -21,7 +21,7 @@ BUILD = pathlib.Path(os.environ.get("TURNPIKE_BINARY_DIR", ROOT / "build" / "rel
 TURNPIKE = BUILD / "turnpike"
 GOVDATA_IMPORT = BUILD / "govdata-import"
 START_TIMEOUT_SECONDS = 60
-# No test trusts an authority of the system, and reading all of them takes a third of a start.
+# No test trusts an authority of the system, and reading all of them takes a sixth of a start.
 os.environ["SSL_CERT_FILE"] = os.devnull
 
 # The head of a registry: a provider and its one upstream, which belongs to the test. The test

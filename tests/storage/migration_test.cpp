@@ -338,6 +338,27 @@ TEST_P(NodeTest, OneGatewayHoldsADataDirAndToolsComeBeside) {
   EXPECT_TRUE(Node::open(settings_, Role::gateway, {clock, random}).ok());
 }
 
+TEST_P(NodeTest, AToolConnectsOnlyTheSessionsThatItUses) {
+  if (GetParam() != Engine::postgres) return;  // SQLite does not count its sessions
+  const support::ManualClock clock;
+  support::SeededRandom random(1);
+  ASSERT_TRUE(migrate(settings_, clock, false).ok());
+  const auto sessions_of = [&](const std::string& name, Role role, bool is_migrated) {
+    Settings settings = settings_;
+    settings.sessions = 8;
+    settings.postgres_url += " application_name=" + name;
+    const auto node = Node::open(settings, role, {clock, random}, is_migrated);
+    EXPECT_TRUE(node.ok());
+    return connection_
+        ->query_once(
+            "SELECT COUNT(*) FROM pg_stat_activity WHERE application_name = '" + name + "'", "i")
+        .number(0, 0);
+  };
+  EXPECT_EQ(sessions_of("checking_tool", Role::tool, false), 1);
+  EXPECT_EQ(sessions_of("tool", Role::tool, true), 0);  // nor is the schema checked again
+  EXPECT_GE(sessions_of("gateway", Role::gateway, true), 8);
+}
+
 TEST_P(NodeTest, SecretsAreMadeOnceAndShared) {
   const support::ManualClock clock;
   support::SeededRandom random(1);
