@@ -28,12 +28,12 @@ Problem problem_with(Rule rule, const std::string& file,
 
 // The *.yaml files below `directory`, and files with similar names that are probably meant as such;
 // a leading dot hides a file or a folder (such as the target of a Kubernetes volume's links).
-struct Listing {
+struct FileNames {
   std::vector<std::string> yaml;
   std::vector<std::string> misnamed;
 };
-Listing names_below(const std::string& directory, std::error_code& failure) {
-  Listing names;
+FileNames names_below(const std::string& directory, std::error_code& failure) {
+  FileNames names;
   files::recursive_directory_iterator at(directory, failure);
   const files::recursive_directory_iterator end;
   while (!failure && at != end) {

@@ -110,7 +110,7 @@ struct Server {
   std::string database;
 };
 
-Result<Server, std::string> read_url(const std::string& url) {
+Result<Server, std::string> read_redis_url(const std::string& url) {
   try {
     const Poco::URI uri(url);
     Server server;
@@ -391,13 +391,13 @@ class PipelinedQuota final : public RedisQuota {
 }  // namespace
 
 std::string redis_url_fault(const std::string& url) {
-  const auto server = read_url(url);
+  const auto server = read_redis_url(url);
   return server.ok() ? std::string() : server.error();
 }
 
 Result<std::unique_ptr<RedisQuota>, std::string> make_redis_quota(const RedisSettings& settings,
                                                                   Random& random, base::Log& log) {
-  auto server = read_url(settings.url);
+  auto server = read_redis_url(settings.url);
   if (!server.ok()) return std::move(server).error();
   std::array<std::uint8_t, 16> bytes{};
   random.fill(bytes);

@@ -56,7 +56,7 @@ json items_json(const std::vector<Item>& all) {
 }
 
 template <class Item>
-std::string lines_of(const std::vector<Item>& all) {
+std::string status_lines(const std::vector<Item>& all) {
   std::string lines;
   for (const Item& each : all) lines += (lines.empty() ? "" : "\n") + line_of(each);
   return lines.empty() ? std::string("none") : lines;
@@ -102,7 +102,7 @@ int run_status_incidents(const CommonOptions& options, const StatusWords& words)
       std::reverse(list->begin(), list->end());  // newest first, as with --all
       list->resize(std::min<std::size_t>(list->size(), words.limit));
     }
-    return print(options, list, items_json<ShownIncident>, lines_of<ShownIncident>);
+    return print(options, list, items_json<ShownIncident>, status_lines<ShownIncident>);
   });
 }
 
@@ -160,7 +160,7 @@ int run_status_maintenance_cancel(const CommonOptions& options, const StatusWord
 int run_status_maintenance_list(const CommonOptions& options) {
   return with_database(options, [&](Tools& tools) {
     return print(options, tools.node.status().maintenance(tools.clock.now_ms()),
-                 items_json<Maintenance>, lines_of<Maintenance>);
+                 items_json<Maintenance>, status_lines<Maintenance>);
   });
 }
 

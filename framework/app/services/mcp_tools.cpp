@@ -13,9 +13,9 @@ using hosts::mcp::Toolset;
 
 namespace {
 
-using Tools = std::vector<std::shared_ptr<const hosts::mcp::Tool>>;
+using ToolList = std::vector<std::shared_ptr<const hosts::mcp::Tool>>;
 
-Tools joined(Tools first, const Tools& second) {
+ToolList joined(ToolList first, const ToolList& second) {
   first.insert(first.end(), second.begin(), second.end());
   return first;
 }
@@ -35,9 +35,9 @@ McpTools::McpTools(GatewayBackend& backend, const Clock& clock,
 
 std::shared_ptr<const Toolset> McpTools::make(const registry::Installed& installed,
                                               const exchange::Service& service) const {
-  Tools tools = joined(service_tools_, hosts::mcp::make_operation_tools(
-                                           service.operation_tools(), installed.program,
-                                           executions_));
+  ToolList tools = joined(
+      service_tools_,
+      hosts::mcp::make_operation_tools(service.operation_tools(), installed.program, executions_));
   tools = joined(std::move(tools), hosts::mcp::make_bound_tools(installed.program, executions_));
   return std::make_shared<const Toolset>(std::move(tools), installed.generation.id, cursor_key_,
                                          names_);

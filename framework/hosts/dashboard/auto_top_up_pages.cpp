@@ -49,7 +49,7 @@ struct StandingWords {
   std::string_view state;
   std::string word;
 };
-StandingWords words_of(const commerce::TopUpStanding& standing) {
+StandingWords standing_words(const commerce::TopUpStanding& standing) {
   switch (standing.state) {
     case TopUpState::off: return {"unknown", "off"};
     case TopUpState::active: return {"ok", "on"};
@@ -60,7 +60,7 @@ StandingWords words_of(const commerce::TopUpStanding& standing) {
   return {};
 }
 
-StandingWords words_of(const MethodSetup& setup) {
+StandingWords standing_words(const MethodSetup& setup) {
   if (setup.removal != commerce::Removal::none) return {"unknown", "removed"};
   if (setup.is_gone) return {"bad", "removed"};
   switch (setup.standing) {
@@ -198,24 +198,24 @@ Result<commerce::PolicyWish, Error> wish_of(const AccountPage& page, const Polic
 
 // ---- the page -----------------------------------------------------------------------------------
 
-struct Read {
+struct TopUpRead {
   AutoTopUp seen;
   std::vector<MethodSetup> methods;
   std::vector<Policy> revisions;
 };
 
-Result<Read, Error> read_all(AutoTopUps& top_ups, const std::string& account_id) {
+Result<TopUpRead, Error> read_all(AutoTopUps& top_ups, const std::string& account_id) {
   auto seen = top_ups.look(account_id);
   if (!seen.ok()) return std::move(seen).error();
   auto methods = top_ups.setups(account_id);
   if (!methods.ok()) return std::move(methods).error();
   auto revisions = top_ups.revisions(account_id);
   if (!revisions.ok()) return std::move(revisions).error();
-  return Read{*std::move(seen), *std::move(methods), *std::move(revisions)};
+  return TopUpRead{*std::move(seen), *std::move(methods), *std::move(revisions)};
 }
 
 void fill_standing(Slots slots, const AutoTopUp& seen) {
-  const StandingWords words = words_of(seen.standing);
+  const StandingWords words = standing_words(seen.standing);
   slots.set("CLASS", words.state);
   slots.set("WORD", words.word);
   slots.set_if("PAUSE", commerce::is_paused(seen.standing.state)
@@ -229,7 +229,7 @@ void fill_standing(Slots slots, const AutoTopUp& seen) {
   if (seen.setup) slots.set_if("METHOD_CHARGED", label_of(*seen.setup));
   if (!seen.last_run) return;
   Slots run = slots.add("LAST_RUN");
-  const PurchaseWords run_words = dashboard::words_of(*seen.last_run, false);
+  const PurchaseWords run_words = purchase_words(*seen.last_run, false);
   run.set("RUN", path_of(seen.last_run->account_id, "/purchases/" + seen.last_run->id));
   run.set("RUN_CLASS", run_words.state);
   run.set("RUN_WORD", run_words.word);
@@ -239,7 +239,7 @@ void fill_standing(Slots slots, const AutoTopUp& seen) {
 void fill_methods(Slots slots, const std::vector<MethodSetup>& methods) {
   slots.show(methods.empty() ? "HAS_NO_METHOD" : "HAS_METHODS");
   for (const MethodSetup& method : methods) {
-    const StandingWords words = words_of(method);
+    const StandingWords words = standing_words(method);
     Slots row = slots.add("METHOD");
     row.set("METHOD_PATH", path_of_method(method.account_id, method.id));
     row.set("METHOD_LABEL", label_of(method));
@@ -298,7 +298,7 @@ Result<std::string, Error> top_up_html(const WebRooms& rooms, const AccountPage&
                                        std::optional<PolicyForm> form) {
   AutoTopUps* const top_ups = top_ups_of(rooms);
   const site::Frame frame = frame_of_account(rooms, page, "Auto Top-Up", top_up_page);
-  Result<Read, Error> read = Read{};
+  Result<TopUpRead, Error> read = TopUpRead{};
   if (top_ups != nullptr) read = read_all(*top_ups, page.account_id());
   if (!read.ok()) return read.error();
   const auto processors = top_ups == nullptr
@@ -421,7 +421,7 @@ void show_method(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   const auto one = open_method(rooms, turn, asked);
   if (!one) return;
   const MethodSetup& setup = one->setup;
-  const StandingWords words = words_of(setup);
+  const StandingWords words = standing_words(setup);
   const std::string path = path_of_method(setup.account_id, setup.id);
   const bool looks_again =
       is_open(setup) && rooms.pages.clock().now_ms() - setup.created_at_ms < hour_ms;

@@ -52,7 +52,7 @@ Result<std::int64_t, Error> read_month(const NamedValues& query, std::int64_t no
   return *start_ms;
 }
 
-std::string words_of(const Movement& movement) {
+std::string movement_words(const Movement& movement) {
   const std::string origin(origin_text(movement.origin));
   switch (movement.kind) {
     case Movement::Kind::granted:
@@ -96,7 +96,7 @@ Result<Statement, Error> read_statement(const WebRooms& rooms, const AccountPage
   for (const Movement& movement : moved->movements) {
     const bool is_gain = movement.kind == Movement::Kind::granted;
     read.lines.push_back({.at_ms = movement.at_ms,
-                          .what = words_of(movement),
+                          .what = movement_words(movement),
                           .id = movement.allocation_id,
                           .change = is_gain ? movement.units : -movement.units});
   }

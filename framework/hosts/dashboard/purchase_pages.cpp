@@ -150,7 +150,7 @@ Result<Bought, Error> read_bought(const WebRooms& rooms, const AccountPage& page
 
 void fill_row(Slots row, const Shop& shop, const Purchase& purchase) {
   const bool is_confirmed = is_confirmed_by_operator(shop, purchase);
-  const PurchaseWords words = words_of(purchase, is_confirmed);
+  const PurchaseWords words = purchase_words(purchase, is_confirmed);
   row.set("ID", purchase.id);
   row.set("PURCHASE", path_of_purchase(purchase.account_id, purchase.id));
   row.set("CLASS", words.state);
@@ -352,7 +352,7 @@ void show_purchase(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   if (asked.query.find("returned")) (void)shop.look_soon(purchase);
   const std::string path = path_of_purchase(purchase.account_id, purchase.id);
   const bool is_confirmed = is_confirmed_by_operator(shop, purchase);
-  const PurchaseWords words = words_of(purchase, is_confirmed);
+  const PurchaseWords words = purchase_words(purchase, is_confirmed);
   const std::int64_t pause =
       is_confirmed ? 0 : seconds_to_next_look(purchase, rooms.pages.clock().now_ms());
   const site::Frame frame = frame_of_account(rooms, one->page, "Purchase", purchases_page);

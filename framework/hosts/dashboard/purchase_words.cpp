@@ -84,7 +84,7 @@ std::string range_sentence(const commerce::Terms& terms) {
          grouped_amount(terms.step_minor) + ".";
 }
 
-PurchaseWords words_of(const Purchase& purchase, bool is_confirmed) {
+PurchaseWords purchase_words(const Purchase& purchase, bool is_confirmed) {
   switch (purchase.state) {
     case State::created:
       return {"unknown", "being begun",

@@ -36,7 +36,7 @@ struct PurchaseWords {
   std::string meaning;
 };
 // `is_confirmed`: an operator confirms the payment.
-PurchaseWords words_of(const commerce::Purchase& purchase, bool is_confirmed);
+PurchaseWords purchase_words(const commerce::Purchase& purchase, bool is_confirmed);
 
 // Returns the validity of the purchase's Credits: "valid for 365 days from when they come"; once
 // they are granted: "valid until 2027-11-26 14:57:00 UTC".

@@ -114,13 +114,13 @@ std::string file_of(const AccountPage& page, const SummaryQuery& query, std::str
       .text();
 }
 
-struct Read {
+struct UsageRead {
   AccountPage page;
   SummaryQuery query;
   UsageSummary summary;
 };
 
-std::optional<Read> read_usage(const WebRooms& rooms, Turn& turn, const Asked& asked) {
+std::optional<UsageRead> read_usage(const WebRooms& rooms, Turn& turn, const Asked& asked) {
   auto page = open_account_page(rooms, turn, asked.parameters[0]);
   if (!page) return std::nullopt;
   const NamedValues fields = clean_query(asked.query);
@@ -141,7 +141,7 @@ std::optional<Read> read_usage(const WebRooms& rooms, Turn& turn, const Asked& a
   std::vector<std::string> key_ids;
   for (const auto& key : summary->by_key) key_ids.push_back(key.api_key_id);
   learn_clients(rooms, *page, std::move(key_ids));
-  return Read{*std::move(page), *std::move(query), *std::move(summary)};
+  return UsageRead{*std::move(page), *std::move(query), *std::move(summary)};
 }
 
 // Sends one line for each step of the series, with the values of the API.

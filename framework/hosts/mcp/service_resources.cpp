@@ -81,7 +81,7 @@ void append_capability(std::string& out, const registry::Program& program,
   out += '}';
 }
 
-RpcError invalid_params(const base::Error& error) {
+RpcError invalid_params_of(const base::Error& error) {
   RpcError invalid{RpcCode::invalid_params, error.message};
   for (const base::FieldProblem& field : error.fields) {
     invalid.message += " " + field.location + ": " + field.problem + ". " + field.fix;
@@ -172,7 +172,7 @@ Result<std::string, RpcError> ServiceResources::render(const catalog::View* view
   if (view == nullptr) return members += ']';
   const auto page = view->routes(
       {.limit = page_resources_max, .cursor = cursor == nullptr ? std::string() : *cursor});
-  if (!page.ok()) return invalid_params(page.error());
+  if (!page.ok()) return invalid_params_of(page.error());
   for (const registry::Route* route : page->routes) {
     append_capability(members, view->program(), *route);
   }
@@ -209,19 +209,19 @@ Answer ServiceResources::read(const RpcRequest& request, const std::string& uri)
 Answer ServiceResources::read_page(const RpcRequest& request, const std::string& uri,
                                    std::string_view query) const {
   const auto fields = read_query(query, {"limit", "cursor", "provider_key", "method", "q"});
-  if (!fields.ok()) return invalid_params(fields.error());
+  if (!fields.ok()) return invalid_params_of(fields.error());
   auto page = catalog::read_page_request({.limit = fields->find("limit"),
                                           .cursor = fields->find("cursor"),
                                           .provider_key = fields->find("provider_key"),
                                           .method = fields->find("method"),
                                           .q = fields->find("q")});
-  if (!page.ok()) return invalid_params(page.error());
+  if (!page.ok()) return invalid_params_of(page.error());
   page->bytes_max = page_bytes_max_;
   page->shows_payments = request.door == Door::payment;
   const auto view = backend_.view();
   if (view == nullptr) return no_registry(request);
   const auto document = view->page(*page, clock_.now_ms());
-  if (!document.ok()) return invalid_params(document.error());
+  if (!document.ok()) return invalid_params_of(document.error());
   RpcResult result;
   result.members = contents_of(uri, json_type, (*document)->body);
   result.ttl_ms = readiness_ttl_ms;

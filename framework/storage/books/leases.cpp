@@ -100,7 +100,7 @@ constexpr Query shrink_lease{
     "UPDATE lease SET granted = granted - $1 WHERE id = $2 AND epoch = $3 AND state = 'open'"
     " AND settled + $1 <= granted RETURNING account_id, allocation_id, key_id, day",
     "ttti"};
-constexpr Query give_back{
+constexpr Query return_units{
     "UPDATE allocation SET"
     " remaining = remaining + CASE WHEN state = 'open' THEN CAST($1 AS BIGINT) ELSE 0 END,"
     " voided = voided + CASE WHEN state = 'open' THEN 0 ELSE CAST($1 AS BIGINT) END"
@@ -380,7 +380,7 @@ class Returning {
   void give(std::int64_t lease_id, const Rows& lease, Credits units) {
     const std::string& allocation_id = lease.text(0, 1);
     const bool is_open =
-        transaction_.run(storage::give_back, {units, allocation_id}).text(0, 0) == "open";
+        transaction_.run(return_units, {units, allocation_id}).text(0, 0) == "open";
     if (!is_open) transaction_.run(end_void, {allocation_id});
     if (units == 0) return;
     transaction_.run(insert_posting, {now_ms_, lease.text(0, 0), allocation_id, lease_id, "escrow",

@@ -28,7 +28,7 @@ constexpr Query select_dead_leases{
 constexpr Query select_due_leases{
     "SELECT id, epoch FROM lease WHERE state = 'open' AND settle_until < $1 ORDER BY id LIMIT 1000",
     "ii"};
-constexpr Query select_due{
+constexpr Query count_due{
     "SELECT (SELECT COUNT(*) FROM lease WHERE state = 'open' AND settle_until < $1)"
     " + (SELECT COUNT(*) FROM allocation WHERE expires_at <= $1 AND remaining > 0)"
     " + (SELECT COUNT(*) FROM (SELECT 1 FROM replay WHERE expires_at <= $1 LIMIT 1) AS old) AS due,"
@@ -132,7 +132,7 @@ class SqlLeaseStore final : public ledger::LeaseStore {
           transaction.commit();
           pass(base::CrashPoint::post_after);
         }
-        const Rows due = connection.run(select_due, {tended.now_ms});
+        const Rows due = connection.run(count_due, {tended.now_ms});
         const std::int64_t stored_ms = due.number(0, 1);
         tended.restored = due.number(0, 2) != epoch_;
         read_wishes(connection, std::max(tended.now_ms, stored_ms), tended);

@@ -102,7 +102,7 @@ class SqlReplayStore final : public ledger::ReplayStore {
     return stored<bool>([&] {
       pass(CrashPoint::keep_before);
       const bool is_kept = context_.database.write([&](Transaction& transaction) {
-        ReplyColumns columns = columns_of(reply);
+        ReplyColumns columns = reply_columns_of(reply);
         columns.state = "claimed";  // until the call is charged
         return !transaction
                     .run(write_reply, {columns.state, columns.status, columns.headers, columns.body,
@@ -172,7 +172,7 @@ class SqlReplayStore final : public ledger::ReplayStore {
 
 }  // namespace
 
-ReplyColumns columns_of(const ReplyToKeep& reply) {
+ReplyColumns reply_columns_of(const ReplyToKeep& reply) {
   if (reply.how == ReplyToKeep::How::too_large) return {"too_large", 0, "", ""};
   return {"stored", reply.reply.status, text_of(reply.reply.headers),
           text::base64url(reply.reply.body)};
@@ -182,7 +182,7 @@ bool keep_charged_reply(Transaction& transaction, const ReplyToKeep& reply) {
   if (reply.how == ReplyToKeep::How::kept_before) {
     return !transaction.run(mark_stored, {reply.key_digest, reply.request_id}).empty();
   }
-  const ReplyColumns columns = columns_of(reply);
+  const ReplyColumns columns = reply_columns_of(reply);
   return !transaction
               .run(write_reply, {columns.state, columns.status, columns.headers, columns.body,
                                  reply.key_digest, reply.request_id})

@@ -24,7 +24,7 @@ struct ReplyColumns {
   std::string headers;
   std::string body;
 };
-ReplyColumns columns_of(const ledger::ReplyToKeep& reply);
+ReplyColumns reply_columns_of(const ledger::ReplyToKeep& reply);
 
 // Changes the state from claimed to charged. False: the claim no longer belongs to that call.
 bool keep_charged_reply(Transaction& transaction, const ledger::ReplyToKeep& reply);

@@ -94,7 +94,7 @@ class PostgresStream final : public BatchStream {
     std::string replies = "[";
     for (const ledger::SettleEntry& entry : entries) {
       if (entry.reply == nullptr) continue;
-      const ReplyColumns columns = columns_of(*entry.reply);
+      const ReplyColumns columns = reply_columns_of(*entry.reply);
       const bool is_kept = entry.reply->how == ledger::ReplyToKeep::How::kept_before;
       RowText row(replies);
       row.add('k', entry.reply->key_digest);

@@ -25,7 +25,7 @@ constexpr Query prune_segments{
     "i"};
 
 constexpr std::int64_t five_minutes_ms = status::Segment::lengths_ms[0];
-constexpr std::int64_t hour_ms = status::Segment::lengths_ms[1];
+constexpr std::int64_t segment_hour_ms = status::Segment::lengths_ms[1];
 
 }  // namespace
 
@@ -58,7 +58,8 @@ SqlStatusStore::Answer<std::uint64_t> SqlStatusStore::prune(const status::Retent
                                  {five_minutes_ms, now_ms - retention.segments_5min_ms});
         });
         each_thousand([&](Transaction& transaction, std::int64_t now_ms) {
-          return transaction.run(prune_segments, {hour_ms, now_ms - retention.segments_hour_ms});
+          return transaction.run(prune_segments,
+                                 {segment_hour_ms, now_ms - retention.segments_hour_ms});
         });
         return pruned;
       });

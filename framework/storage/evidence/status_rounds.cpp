@@ -29,7 +29,7 @@ constexpr Query insert_round{
     " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)"};
 constexpr Query insert_target_set{
     "INSERT INTO status_target_set (hash, targets) VALUES ($1, $2) ON CONFLICT DO NOTHING"};
-constexpr Query insert_key{
+constexpr Query insert_signing_key{
     "INSERT INTO status_key (kid, public_key, first_round) VALUES ($1, $2, $3)"
     " ON CONFLICT DO NOTHING"};
 
@@ -232,7 +232,7 @@ class RoundWrite {
     }
     const std::string_view key(reinterpret_cast<const char*>(closed_.key.data()),
                                closed_.key.size());
-    transaction.run(insert_key, {head_.kid, text::base64url(key), whole(head_.round)});
+    transaction.run(insert_signing_key, {head_.kid, text::base64url(key), whole(head_.round)});
   }
 
   const ClosedRound& closed_;

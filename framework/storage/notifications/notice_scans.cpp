@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ledger/caps.h"
+#include "storage/books/allocation_rows.h"
 #include "storage/notifications/notice_rows.h"
 #include "storage/notifications/notice_store.h"
 
@@ -21,15 +22,10 @@ constexpr Query begin_scan{
 // Runs first in its transaction, so that nodes store prices one after the other.
 constexpr Query lock_prices{"UPDATE notice_scan SET begun_at = $1 WHERE name = 'prices'"};
 
-// As LedgerStore::balance().
-#define BALANCE_OF(account)                                                               \
-  "CAST((SELECT COALESCE(SUM(remaining), 0) FROM allocation WHERE account_id = " account  \
-  ") + (SELECT COALESCE(SUM(granted - settled), 0) FROM lease_now WHERE account_id = "    \
-  account " AND state = 'open') AS BIGINT)"
 constexpr Query rise_above{
     "UPDATE notice_setting SET is_low = 0 WHERE is_low = 1 AND credits_low >= 0"
     " AND " BALANCE_OF("notice_setting.account_id") " * 5 > credits_low * 6"};
-constexpr Query select_low{
+constexpr Query select_low_settings{
     "SELECT s.account_id, s.credits_low, s.told, " BALANCE_OF("s.account_id") " AS balance"
     " FROM notice_setting s JOIN account a ON a.id = s.account_id AND a.status <> 'closed'"
     " WHERE s.is_low = 0 AND s.credits_low >= 0"
@@ -37,7 +33,6 @@ constexpr Query select_low{
     " AND e.disabled = '' AND (e.types = '' OR e.types LIKE $1))"
     " AND " BALANCE_OF("s.account_id") " < s.credits_low ORDER BY s.account_id LIMIT 1000",
     "tiii"};
-#undef BALANCE_OF
 constexpr Query mark_low{
     "UPDATE notice_setting SET is_low = 1, told = told + 1 WHERE account_id = $1 AND told = $2"
     " AND is_low = 0 RETURNING account_id",
@@ -182,7 +177,7 @@ SqlNoticeStore::Answer<std::uint32_t> SqlNoticeStore::tell_low_credits() {
   return changed_by<std::uint32_t>("tell low credits", [&](Transaction& transaction) -> Told {
     std::uint32_t told = 0;
     transaction.run(rise_above);
-    const Rows low = transaction.run(select_low, {pattern_of(EventType::credits_low)});
+    const Rows low = transaction.run(select_low_settings, {pattern_of(EventType::credits_low)});
     const std::int64_t now_ms = context_.now_ms(transaction);
     for (std::size_t row = 0; row < low.size(); ++row) {
       const std::string& account_id = low.text(row, 0);

@@ -52,7 +52,7 @@ constexpr Query sweep_events{
     " (SELECT sequence FROM audit_event WHERE at < $1 ORDER BY at LIMIT 1000) RETURNING sequence",
     "i"};
 
-constexpr std::int64_t no_sequence = 0x7FFF'FFFF'FFFF'FFFF;
+constexpr std::int64_t after_all_events = 0x7FFF'FFFF'FFFF'FFFF;
 
 AuditEvent event_at(const Rows& rows, std::size_t row) {
   AuditEvent event;
@@ -100,7 +100,7 @@ class SqlAuditStore final : public identity::AuditStore {
     using Answer = std::vector<AuditEvent>;
     return answered<Answer>(context_, ErrorCode::auth_unavailable, "list audit events", [&] {
       return context_.database.with([&](Connection& connection) {
-        const std::int64_t before = query.before == 0 ? no_sequence : query.before;
+        const std::int64_t before = query.before == 0 ? after_all_events : query.before;
         const Rows rows = rows_of(connection, query, before);
         Answer events;
         for (std::size_t row = 0; row < rows.size(); ++row) events.push_back(event_at(rows, row));

@@ -40,7 +40,7 @@ constexpr Query take_mail{
     " AND claimed_until <= $2 ORDER BY due_at, id LIMIT 1)"
     " AND ended_at = -1 AND due_at <= $2 AND claimed_until <= $2 RETURNING " MAIL_COLUMNS,
     mail_kinds};
-constexpr Query select_due{
+constexpr Query select_due_mail{
     "SELECT id FROM mail_outbox WHERE ended_at = -1 AND due_at <= $1 AND claimed_until <= $1"
     " LIMIT 1",
     "t"};
@@ -367,7 +367,7 @@ class SqlMailStore final : public identity::MailStore {
   Result<bool, base::Error> has_due() {
     return answered<bool>(context_, ErrorCode::auth_unavailable, "look for mail", [&] {
       return context_.database.with([&](Connection& connection) {
-        return !connection.run(select_due, {context_.now_ms(connection)}).empty();
+        return !connection.run(select_due_mail, {context_.now_ms(connection)}).empty();
       });
     });
   }

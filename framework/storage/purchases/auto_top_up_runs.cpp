@@ -29,7 +29,7 @@ constexpr Query pause_unknown{
     " RETURNING account_id, state, reason, failures, next_attempt_at, changed_at",
     "tttiii"};
 // An account with an open run cannot start another.
-constexpr Query select_low{
+constexpr Query select_low_accounts{
     "SELECT t.account_id FROM top_up t JOIN top_up_policy p ON p.account_id = t.account_id"
     " AND p.revision = t.revision WHERE t.state IN ('active', 'paused_limit')"
     " AND t.next_attempt_at <= $1 AND NOT EXISTS (SELECT 1 FROM purchase o"
@@ -117,7 +117,7 @@ SqlAutoTopUpStore::Answer<std::optional<std::vector<std::string>>> SqlAutoTopUpS
     for (std::size_t row = 0; row < unknown.size(); ++row) {
       tell_paused(context_, transaction, unknown.text(row, 0), standing_at(unknown, row, 1), {});
     }
-    const Rows rows = transaction.run(select_low, {now_ms, runs_a_scan_max});
+    const Rows rows = transaction.run(select_low_accounts, {now_ms, runs_a_scan_max});
     std::vector<std::string> accounts;
     for (std::size_t row = 0; row < rows.size(); ++row) accounts.push_back(rows.text(row, 0));
     return Low{std::move(accounts)};

@@ -17,7 +17,7 @@ using commerce::Opened;
 using commerce::Purchase;
 using commerce::Step;
 
-constexpr std::int64_t no_sequence = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t after_all_purchases = std::numeric_limits<std::int64_t>::max();
 
 constexpr Query select_by_purchase_key{
     "SELECT id, request_digest, lease_until FROM purchase WHERE account_id = $1"
@@ -159,10 +159,9 @@ SqlPurchaseStore::Answer<std::vector<Purchase>> SqlPurchaseStore::list(
   return read<List>("list purchases", [&](Connection& connection) {
     const Rows rows = connection.run(
         select_list,
-        {query.before == 0 ? no_sequence : query.before, query.account_id,
+        {query.before == 0 ? after_all_purchases : query.before, query.account_id,
          query.state ? commerce::name_of(*query.state) : std::string_view(),
-         std::int64_t{query.open_only}, std::int64_t{query.paid_only},
-         std::int64_t{query.limit}});
+         std::int64_t{query.open_only}, std::int64_t{query.paid_only}, std::int64_t{query.limit}});
     List list;
     for (std::size_t row = 0; row < rows.size(); ++row) list.push_back(purchase_at(rows, row));
     return list;

@@ -66,7 +66,7 @@ TEST(PurchaseWordsTest, EveryStateHasWordsAndOnlyGoodOnesAreGood) {
         State::disputed, State::failed, State::expired, State::cancelled}) {
     Purchase purchase;
     purchase.state = state;
-    const PurchaseWords words = words_of(purchase, false);
+    const PurchaseWords words = purchase_words(purchase, false);
     EXPECT_FALSE(words.word.empty()) << commerce::name_of(state);
     EXPECT_FALSE(words.meaning.empty()) << commerce::name_of(state);
     EXPECT_EQ(words.state == "ok", state == State::credited) << commerce::name_of(state);
@@ -78,8 +78,9 @@ TEST(PurchaseWordsTest, WhatIsConfirmedByAnOperatorSaysWhatToPay) {
   purchase.state = State::awaiting_payment;
   purchase.currency = "USD";
   purchase.minor = 2'500;
-  EXPECT_THAT(words_of(purchase, true).meaning, HasSubstr("Pay 25.00 USD and name the id"));
-  EXPECT_THAT(words_of(purchase, false).meaning, HasSubstr("not paid yet, as far as we know"));
+  EXPECT_THAT(purchase_words(purchase, true).meaning, HasSubstr("Pay 25.00 USD and name the id"));
+  EXPECT_THAT(purchase_words(purchase, false).meaning,
+              HasSubstr("not paid yet, as far as we know"));
 }
 
 TEST(PurchaseWordsTest, OnlyPagesOfWhatIsOnItsWayLookAgain) {
