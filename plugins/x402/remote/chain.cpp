@@ -299,7 +299,7 @@ ChainAnswer Chains::Inquiry::judge_receipt(const Authorization& authorization,
   const auto reply = ask("eth_getTransactionReceipt", "\"" + hex_of(transaction) + "\"");
   if (!reply || reply->kind != RpcKind::result) return {};
   if (reply->result().is(JsonKind::null)) return answer(ChainAnswer::Outcome::not_final, tip);
-  const auto receipt = read_receipt(reply->result());
+  const auto receipt = read_chain_receipt(reply->result());
   if (!receipt || receipt->transaction != transaction) return {};
   if (receipt->block > tip.number) return answer(ChainAnswer::Outcome::not_final, tip);
   if (!receipt->is_success) return answer(ChainAnswer::Outcome::reverted, tip);

@@ -99,7 +99,7 @@ std::optional<std::vector<LogEntry>> read_logs(JsonValue value) {
   return logs;
 }
 
-std::optional<ChainReceipt> read_receipt(JsonValue value) {
+std::optional<ChainReceipt> read_chain_receipt(JsonValue value) {
   const auto transaction = read_word(value["transactionHash"]);
   const auto block = read_quantity(value["blockNumber"]);
   const auto status = read_quantity(value["status"]);

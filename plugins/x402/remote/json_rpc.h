@@ -53,6 +53,6 @@ struct ChainReceipt {
   bool is_success = false;
   std::vector<LogEntry> logs;
 };
-std::optional<ChainReceipt> read_receipt(JsonValue value);
+std::optional<ChainReceipt> read_chain_receipt(JsonValue value);
 
 }  // namespace turnpike::x402
