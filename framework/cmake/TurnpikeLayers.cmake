@@ -133,23 +133,33 @@ function(turnpike_test name)
 endfunction()
 
 # turnpike_fuzz(NAME LINKS Turnpike::wire): <NAME>_fuzz.cpp with LLVMFuzzerTestOneInput, seeds in
-# <NAME>_seeds/. In a normal build a driver runs it on the seeds, as a test; with TURNPIKE_FUZZ
-# (clang) it is a libFuzzer binary for `./dev fuzz`.
+# <NAME>_seeds/. In a normal build it is a part of one program, tests/fuzz/seed_driver.h, which runs
+# it on the seeds, as a test; with TURNPIKE_FUZZ (clang) it is a libFuzzer binary for `./dev fuzz`.
 function(turnpike_fuzz name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINKS" ${ARGN})
-  add_executable(${name}_fuzz ${CMAKE_CURRENT_SOURCE_DIR}/${name}_fuzz.cpp ${ARG_SOURCES})
-  target_include_directories(${name}_fuzz PRIVATE ${PROJECT_SOURCE_DIR}/tests)
-  target_link_libraries(${name}_fuzz PRIVATE ${ARG_LINKS} turnpike_options)
-  set_target_properties(${name}_fuzz PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz)
+  set(source ${CMAKE_CURRENT_SOURCE_DIR}/${name}_fuzz.cpp)
   if(TURNPIKE_FUZZ)
+    add_executable(${name}_fuzz ${source} ${ARG_SOURCES})
+    target_include_directories(${name}_fuzz PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+    target_link_libraries(${name}_fuzz PRIVATE ${ARG_LINKS} turnpike_options)
+    set_target_properties(${name}_fuzz PROPERTIES
+      RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz)
     target_link_options(${name}_fuzz PRIVATE -fsanitize=fuzzer)
     add_dependencies(fuzz_harnesses ${name}_fuzz)
   else()
-    target_sources(${name}_fuzz PRIVATE ${PROJECT_SOURCE_DIR}/tests/fuzz/seed_driver.cpp)
-    add_dependencies(sanitized_tests ${name}_fuzz)
-    set_target_properties(${name}_fuzz PROPERTIES TURNPIKE_SANITIZED_ALONE ON)
+    set(part ${CMAKE_CURRENT_BINARY_DIR}/${name}_seeds.cpp)
+    file(CONFIGURE OUTPUT ${part} @ONLY CONTENT [[
+// Made by CMake: one harness as a part of the program that runs all of them on their seeds.
+#define LLVMFuzzerTestOneInput feed_@name@
+#include "@source@"
+#undef LLVMFuzzerTestOneInput
+#include "fuzz/seed_driver.h"
+static const turnpike::fuzz::Harness harness_@name@("@name@", feed_@name@);
+]])
+    target_sources(fuzz_seeds PRIVATE ${part} ${ARG_SOURCES})
+    target_link_libraries(fuzz_seeds PRIVATE ${ARG_LINKS})
     add_test(NAME ${name}_seeds
-      COMMAND ${name}_fuzz ${CMAKE_CURRENT_SOURCE_DIR}/${name}_seeds)
+      COMMAND fuzz_seeds ${name} ${CMAKE_CURRENT_SOURCE_DIR}/${name}_seeds)
     set_tests_properties(${name}_seeds PROPERTIES
       LABELS "sanitize;sanitized_alone" TIMEOUT 120)
   endif()

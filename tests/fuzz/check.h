@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string_view>
 
-namespace turnpike::wire {
+namespace turnpike::fuzz {
 
 inline void check(bool holds) {
   if (!holds) std::abort();
@@ -16,4 +16,4 @@ inline bool lies_in(std::string_view part, std::string_view whole) {
          (part.data() >= whole.data() && part.data() + part.size() <= whole.data() + whole.size());
 }
 
-}  // namespace turnpike::wire
+}  // namespace turnpike::fuzz

@@ -2,19 +2,17 @@
 // one, and a client that adds a range for everything is never refused.
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
+#include "fuzz/check.h"
 #include "hosts/accept.h"
+
+using turnpike::fuzz::check;
 
 namespace {
 
 using namespace turnpike;
-
-void check(bool holds) {
-  if (!holds) std::abort();
-}
 
 }  // namespace
 

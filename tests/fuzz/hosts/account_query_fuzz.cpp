@@ -2,13 +2,15 @@
 // used as a query, as a cursor, and as the content of a signed cursor.
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
 #include "base/limits.h"
 #include "crypto/signed_text.h"
+#include "fuzz/check.h"
 #include "hosts/account_query.h"
+
+using turnpike::fuzz::check;
 
 namespace {
 
@@ -16,10 +18,6 @@ using namespace turnpike;
 
 const std::string key(32, 'k');
 constexpr std::int64_t now_ms = 1'795'242'540'123;
-
-void check(bool holds) {
-  if (!holds) std::abort();
-}
 
 void check_billing(std::string_view query) {
   const auto fields = hosts::read_query(query, {"collection", "limit", "after"});

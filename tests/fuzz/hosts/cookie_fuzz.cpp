@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
+#include "fuzz/check.h"
 #include "hosts/cookie.h"
 #include "text/uri.h"
+
+using turnpike::fuzz::check;
 
 namespace {
 
@@ -16,10 +18,6 @@ using namespace turnpike;
 
 const hosts::Cookie cookie({.name = "__Host-s"});
 constexpr std::string_view attributes = "; Path=/; Secure; HttpOnly; SameSite=Lax";
-
-void check(bool holds) {
-  if (!holds) std::abort();
-}
 
 void check_read(std::string_view field_value) {
   const HeaderField fields[] = {{"Cookie", field_value}};

@@ -2,24 +2,22 @@
 // same meaning when it is written again.
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <set>
 #include <string>
 #include <string_view>
 
+#include "fuzz/check.h"
 #include "hosts/form.h"
 #include "text/canonical_json.h"
 #include "text/uri.h"
+
+using turnpike::fuzz::check;
 
 namespace {
 
 using namespace turnpike;
 
 constexpr std::size_t fields_max = 8;
-
-void check(bool holds) {
-  if (!holds) std::abort();
-}
 
 }  // namespace
 

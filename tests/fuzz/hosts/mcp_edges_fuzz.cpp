@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/sources.h"
+#include "fuzz/check.h"
 #include "hosts/mcp/access.h"
 #include "hosts/mcp/rpc_fixture.h"
 #include "hosts/mcp/service_prompts.h"
@@ -19,15 +20,13 @@
 #include "support/readiness.h"
 #include "text/canonical_json.h"
 
+using turnpike::fuzz::check;
+
 namespace {
 
 using namespace turnpike;
 using namespace turnpike::hosts;
 using namespace turnpike::hosts::mcp;
-
-void check(bool holds) {
-  if (!holds) std::abort();
-}
 
 std::shared_ptr<const catalog::View> make_view() {
   const std::string yaml =

@@ -3,23 +3,21 @@
 // is JSON.
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "fuzz/check.h"
 #include "hosts/mcp/answer.h"
 #include "hosts/mcp/envelope.h"
 #include "hosts/mcp/json_rpc.h"
+
+using turnpike::fuzz::check;
 
 namespace {
 
 using namespace turnpike;
 using namespace turnpike::hosts::mcp;
-
-void check(bool holds) {
-  if (!holds) std::abort();
-}
 
 std::vector<HeaderField> read_headers(std::string_view line) {
   constexpr std::string_view names[] = {"mcp-protocol-version", "mcp-method", "mcp-name",

@@ -2,23 +2,21 @@
 // reach the tool's route; each problem has a location.
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 #include <string>
 #include <string_view>
 
+#include "fuzz/check.h"
 #include "hosts/mcp/tool_call.h"
 #include "registry/compile.h"
 #include "registry/policy.h"
 #include "text/uri.h"
 
+using turnpike::fuzz::check;
+
 namespace {
 
 using namespace turnpike;
-
-void require(bool condition) {
-  if (!condition) std::abort();
-}
 
 constexpr const char* source = R"(
 provider: {key: t, name: T}
@@ -46,7 +44,7 @@ tools:
 std::shared_ptr<const registry::Program> make_program() {
   const registry::Source sources[] = {{"fuzz.yaml", source}};
   auto compiled = registry::compile({sources, {}, {}});
-  require(compiled.ok());
+  check(compiled.ok());
   return *std::move(compiled);
 }
 
@@ -67,16 +65,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string body_text = body == arguments.end() ? "" : body->dump();
   const auto call = hosts::mcp::read_tool_call(*program, tool, arguments, body_text);
   if (!call.ok()) {
-    require(!call.error().empty() && call.error().size() <= hosts::mcp::tool_problems_max);
+    check(!call.error().empty() && call.error().size() <= hosts::mcp::tool_problems_max);
     for (const auto& problem : call.error()) {
-      require(problem.location.empty() || problem.location.starts_with('/'));
+      check(problem.location.empty() || problem.location.starts_with('/'));
     }
     return 0;
   }
-  require(program->match(call->path).route == &route);
-  require(text::query_fault(call->query) == std::string::npos);
-  require(registry::check_query(*program->operations()[tool.operation].query, call->query).empty());
-  require(registry::check_body(*route.body, call->content_type, call->body.value_or("").size())
-              .empty());
+  check(program->match(call->path).route == &route);
+  check(text::query_fault(call->query) == std::string::npos);
+  check(registry::check_query(*program->operations()[tool.operation].query, call->query).empty());
+  check(registry::check_body(*route.body, call->content_type, call->body.value_or("").size())
+            .empty());
   return 0;
 }

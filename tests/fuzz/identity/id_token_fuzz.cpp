@@ -3,28 +3,26 @@
 // verifies only with the key that signed it and only with the signed bytes.
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
 #include <nlohmann/json.hpp>
 
 #include "crypto/jwks.h"
+#include "fuzz/check.h"
 #include "identity/id_token.h"
 #include "identity/oidc_provider.h"
 #include "support/jws_signer.h"
 #include "text/encoding.h"
+
+using turnpike::fuzz::check;
 
 namespace {
 
 using namespace turnpike;
 using nlohmann::json;
 
-void check(bool holds) {
-  if (!holds) std::abort();
-}
-
-constexpr std::int64_t now_ms = 1'800'000'000'000;
+constexpr std::int64_t signed_in_ms = 1'800'000'000'000;
 constexpr char issuer[] = "https://idp.example";
 
 void check_claims(std::string_view text) {
@@ -32,9 +30,9 @@ void check_claims(std::string_view text) {
     identity::IdTokenRules rules{.issuer = issuer,
                                  .client_id = "us",
                                  .nonce = "n",
-                                 .now_ms = now_ms,
+                                 .now_ms = signed_in_ms,
                                  .authenticated_since_ms = {}};
-    if (is_fresh) rules.authenticated_since_ms = now_ms - 60'000;
+    if (is_fresh) rules.authenticated_since_ms = signed_in_ms - 60'000;
     const auto claims = identity::judge_id_token(text, rules);
     if (!claims.ok()) {
       check(!claims.error().empty());
@@ -46,9 +44,9 @@ void check_claims(std::string_view text) {
     check(claims->subject.size() <= 255);
     const json& audience = whole["aud"];
     check(audience == "us" || (audience.is_array() && whole.value("azp", json("us")) == "us"));
-    check(whole["exp"].get<double>() * 1'000 > now_ms - identity::id_token_leeway_ms - 1);
-    check(whole["iat"].get<double>() * 1'000 < now_ms + identity::id_token_leeway_ms + 1);
-    check(!is_fresh || whole["auth_time"].get<double>() * 1'000 >= now_ms - 90'000);
+    check(whole["exp"].get<double>() * 1'000 > signed_in_ms - identity::id_token_leeway_ms - 1);
+    check(whole["iat"].get<double>() * 1'000 < signed_in_ms + identity::id_token_leeway_ms + 1);
+    check(!is_fresh || whole["auth_time"].get<double>() * 1'000 >= signed_in_ms - 90'000);
     check(claims->email.empty() || whole["email"] == claims->email);
     check(!claims->is_email_verified || whole["email_verified"] == true);
   }

@@ -3,25 +3,23 @@
 // signature fits only the bytes for which it was made.
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
 #include <nlohmann/json.hpp>
 
 #include "crypto/digest.h"
+#include "fuzz/check.h"
 #include "identity/webauthn.h"
 #include "identity/webauthn_vectors.h"
 #include "text/encoding.h"
+
+using turnpike::fuzz::check;
 
 namespace {
 
 using namespace turnpike;
 using nlohmann::json;
-
-void check(bool holds) {
-  if (!holds) std::abort();
-}
 
 std::string from_hex(std::string_view hex) {
   std::string bytes;
@@ -50,7 +48,7 @@ void check_refusal(const Result<T, base::Error>& result) {
   }
 }
 
-void check_readers(std::string_view text) {
+void check_webauthn_readers(std::string_view text) {
   const auto registration = identity::read_passkey_registration(text);
   if (!registration.ok()) {
     check_refusal(registration);
@@ -151,7 +149,7 @@ void check_key(std::string_view text) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string bytes(reinterpret_cast<const char*>(data), size);
-  check_readers(bytes);
+  check_webauthn_readers(bytes);
   check_authenticator_data(bytes);
   check_client_data(bytes);
   check_signature(bytes);

@@ -4,20 +4,18 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 
+#include "fuzz/check.h"
 #include "oauth/client_document.h"
 #include "oauth/redirect_uri.h"
 #include "oracle/redirect_uri_reading.h"
 
+using turnpike::fuzz::check;
+
 namespace {
 
 using namespace turnpike;
-
-void check(bool holds) {
-  if (!holds) std::abort();
-}
 
 std::string line_of(std::string& text) {
   const std::size_t end = std::min(text.find('\n'), text.size());

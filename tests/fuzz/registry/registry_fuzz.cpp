@@ -2,21 +2,15 @@
 // form is canonical and whose routes can be found by their own paths.
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 
+#include "fuzz/check.h"
 #include "registry/compile.h"
 #include "registry/policy.h"
 #include "support/x402_lane.h"
 #include "text/canonical_json.h"
 
-namespace {
-
-void require(bool condition) {
-  if (!condition) std::abort();
-}
-
-}  // namespace
+using turnpike::fuzz::check;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace turnpike::registry;
@@ -27,15 +21,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                                      .plugins = {},
                                      .lane = &turnpike::support::x402_lane()});
   if (!compiled) {
-    require(!compiled.error().empty());
+    check(!compiled.error().empty());
     for (const Problem& problem : compiled.error()) {
-      require(turnpike::text::is_utf8(problem.text()));
+      check(turnpike::text::is_utf8(problem.text()));
     }
     return 0;
   }
   const Program& program = **compiled;
   const auto json = nlohmann::json::parse(program.canonical_json());
-  require(turnpike::text::canonical_json(json) == program.canonical_json());
+  check(turnpike::text::canonical_json(json) == program.canonical_json());
   for (const Route& route : program.routes()) {
     std::string path;
     for (const Segment& segment : route.matcher.segments) {
@@ -49,9 +43,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     const Match match = program.match(path);
     // If "~" is a literal somewhere, a narrower route may have the path.
-    require(path.size() > turnpike::base::limits::request_path_bytes_max ||
-            match.status == MatchStatus::found);
-    require(match.route == nullptr || program.find_route(match.route->id) == match.route);
+    check(path.size() > turnpike::base::limits::request_path_bytes_max ||
+          match.status == MatchStatus::found);
+    check(match.route == nullptr || program.find_route(match.route->id) == match.route);
     check_query(*program.operations()[route.operations.front()].query, text.substr(0, 64));
   }
   return 0;

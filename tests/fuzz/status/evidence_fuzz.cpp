@@ -5,23 +5,21 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
+#include "fuzz/check.h"
 #include "status/published.h"
 #include "status/stream.h"
 #include "status/verify.h"
+
+using turnpike::fuzz::check;
 
 namespace {
 
 using namespace turnpike::status;
 
-void check(bool holds) {
-  if (!holds) std::abort();
-}
-
-void check_readers(std::string_view line) {
+void check_evidence_readers(std::string_view line) {
   if (const auto record = read_line(line); record.ok()) check(line_of(*record) == line);
   if (const auto round = read_round(line); round.ok()) check(text_of(*round) == line);
   if (const auto set = read_target_set(line); set.ok()) check(set->canonical() == line);
@@ -96,7 +94,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
-    check_readers(text.substr(at, end - at));
+    check_evidence_readers(text.substr(at, end - at));
     at = end + 1;
   }
   (void)verify(text);

@@ -1,19 +1,17 @@
 // Arbitrary bytes as webhook bodies and API objects of Stripe: none causes a fault, hints contain
 // only ids, and nothing counts as paid without a valid amount, currency and payment.
 #include <cstdint>
-#include <cstdlib>
 #include <string_view>
 
+#include "fuzz/check.h"
 #include "stripe/events.h"
 #include "stripe/json.h"
 #include "stripe/verdicts.h"
 
+using turnpike::fuzz::check;
+
 namespace turnpike::stripe {
 namespace {
-
-void check(bool holds) {
-  if (!holds) std::abort();
-}
 
 void read_payment(const Result<Payment>& payment) {
   if (!payment.ok()) {
@@ -49,7 +47,7 @@ void read(JsonValue root) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace turnpike::stripe;
-  const auto json = read_json({reinterpret_cast<const char*>(data), size});
+  const auto json = turnpike::stripe::read_json({reinterpret_cast<const char*>(data), size});
   if (json) read(JsonValue(*json));
   return 0;
 }

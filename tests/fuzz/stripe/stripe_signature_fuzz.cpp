@@ -2,20 +2,18 @@
 // accepted. With the right signature appended, a header is refused only if it is malformed or has
 // another time.
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "fuzz/check.h"
 #include "stripe/signature.h"
+
+using turnpike::fuzz::check;
 
 namespace {
 
 constexpr std::int64_t now_s = 1'790'000'000;
-
-void check(bool holds) {
-  if (!holds) std::abort();
-}
 
 }  // namespace
 

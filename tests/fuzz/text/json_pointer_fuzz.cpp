@@ -2,20 +2,18 @@
 // parsed document. The library may reject more only because of numbers that it cannot hold.
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string_view>
 
 #include <nlohmann/json.hpp>
 
+#include "fuzz/check.h"
 #include "text/json_pointer.h"
+
+using turnpike::fuzz::check;
 
 namespace {
 
 using turnpike::text::Pointed;
-
-void require(bool condition) {
-  if (!condition) std::abort();
-}
 
 Pointed slow_point(const nlohmann::json& document, const turnpike::text::JsonPointer& pointer) {
   const nlohmann::json* at = &document;
@@ -47,7 +45,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto document = nlohmann::json::parse(text, nullptr, false);
   if (document.is_discarded()) return 0;
   // Everything that the library reads must be readable here, except what is nested too deeply.
-  if (found != Pointed::malformed) require(found == slow_point(document, *pointer));
-  require(found != Pointed::malformed || text.size() > turnpike::text::json_depth_max);
+  if (found != Pointed::malformed) check(found == slow_point(document, *pointer));
+  check(found != Pointed::malformed || text.size() > turnpike::text::json_depth_max);
   return 0;
 }

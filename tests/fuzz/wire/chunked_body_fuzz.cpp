@@ -6,28 +6,30 @@
 #include <optional>
 #include <string>
 
-#include "check.h"
+#include "fuzz/check.h"
 #include "wire/request_parser.h"
+
+using turnpike::fuzz::check;
 
 namespace turnpike::wire {
 namespace {
 
-constexpr HeadBounds bounds{256, 512, 1024, 16};
+constexpr HeadBounds chunk_bounds{256, 512, 1024, 16};
 constexpr std::uint64_t content_max = 4096;
 constexpr std::string_view head =
     "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n";
 
-struct Outcome {
+struct Decoded {
   ParseStep step = ParseStep::need_more;
   std::string content;
   std::size_t used = 0;
 };
 
-Outcome decode(std::string_view bytes, std::size_t packet_bytes) {
+Decoded decode(std::string_view bytes, std::size_t packet_bytes) {
   std::vector<HeaderField> fields;
-  RequestParser parser(bounds, fields);
+  RequestParser parser(chunk_bounds, fields);
   check(parser.parse_head(head.data(), head.size()) == ParseStep::complete);
-  Outcome outcome;
+  Decoded outcome;
   std::string pending;
   std::size_t given = 0;
   while (outcome.step == ParseStep::need_more && given < bytes.size()) {
@@ -45,8 +47,8 @@ Outcome decode(std::string_view bytes, std::size_t packet_bytes) {
 }
 
 // A simple reader of bodies without extensions and trailers; nothing if the body has another form.
-std::optional<Outcome> decode_plainly(std::string_view bytes) {
-  Outcome outcome;
+std::optional<Decoded> decode_plainly(std::string_view bytes) {
+  Decoded outcome;
   for (;;) {
     const std::size_t end = bytes.find("\r\n", outcome.used);
     if (end == std::string_view::npos || end == outcome.used || end - outcome.used > 8) return {};
@@ -71,8 +73,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace turnpike::wire;
   if (size < 2) return 0;
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
-  const Outcome at_once = decode(bytes, bytes.size());
-  const Outcome in_packets = decode(bytes, 1u + data[0] % 32u);
+  const Decoded at_once = decode(bytes, bytes.size());
+  const Decoded in_packets = decode(bytes, 1u + data[0] % 32u);
   check((at_once.step == ParseStep::complete) == (in_packets.step == ParseStep::complete));
   if (at_once.step == ParseStep::complete) {
     check(at_once.content == in_packets.content && at_once.used == in_packets.used);

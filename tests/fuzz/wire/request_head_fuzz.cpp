@@ -6,22 +6,25 @@
 #include <memory>
 #include <string>
 
-#include "check.h"
+#include "fuzz/check.h"
 #include "wire/request_parser.h"
+
+using turnpike::fuzz::check;
+using turnpike::fuzz::lies_in;
 
 namespace turnpike::wire {
 namespace {
 
-constexpr HeadBounds bounds{256, 512, 1024, 16};
+constexpr HeadBounds head_bounds{256, 512, 1024, 16};
 
-struct Verdict {
+struct Parsed {
   ParseStep step;
   std::string text;  // the parsed head
 };
 
-Verdict parse(std::string_view bytes, std::size_t packet_bytes) {
+Parsed parse(std::string_view bytes, std::size_t packet_bytes) {
   std::vector<HeaderField> fields;
-  RequestParser parser(bounds, fields);
+  RequestParser parser(head_bounds, fields);
   ParseStep step = ParseStep::need_more;
   std::unique_ptr<char[]> buffer;
   std::size_t size = 0;
@@ -37,9 +40,9 @@ Verdict parse(std::string_view bytes, std::size_t packet_bytes) {
   check(parser.head_bytes() <= size);
   check(whole.substr(0, parser.head_bytes()).ends_with("\r\n\r\n"));
   check(!(parser.is_chunked() && parser.body_length() != 0));
-  check(parser.target().path.size() <= bounds.path_bytes_max);
-  check(parser.target().query.size() <= bounds.query_bytes_max);
-  check(fields.size() <= bounds.header_fields_max);
+  check(parser.target().path.size() <= head_bounds.path_bytes_max);
+  check(parser.target().query.size() <= head_bounds.query_bytes_max);
+  check(fields.size() <= head_bounds.header_fields_max);
   std::string text(parser.method());
   text.append(" ").append(parser.target().path).append("?").append(parser.target().query);
   for (const HeaderField& field : fields) {
@@ -59,8 +62,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace turnpike::wire;
   if (size < 2) return 0;
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
-  const Verdict at_once = parse(bytes, bytes.size());
-  const Verdict in_packets = parse(bytes, 1u + data[0] % 64u);
+  const Parsed at_once = parse(bytes, bytes.size());
+  const Parsed in_packets = parse(bytes, 1u + data[0] % 64u);
   check((at_once.step == ParseStep::complete) == (in_packets.step == ParseStep::complete));
   check(at_once.text == in_packets.text);
   // In packets, a refusal may come later or with another reason, but it must come.

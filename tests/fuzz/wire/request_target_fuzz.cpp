@@ -4,10 +4,13 @@
 #include <cstdint>
 #include <string>
 
-#include "check.h"
+#include "fuzz/check.h"
 #include "text/uri.h"
 #include "wire/address.h"
 #include "wire/target.h"
+
+using turnpike::fuzz::check;
+using turnpike::fuzz::lies_in;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace turnpike::wire;

@@ -7,15 +7,18 @@
 #include <memory>
 #include <string>
 
-#include "check.h"
+#include "fuzz/check.h"
 #include "wire/reply_head.h"
 #include "wire/reply_parser.h"
 #include "wire/text_sink.h"
 
+using turnpike::fuzz::check;
+using turnpike::fuzz::lies_in;
+
 namespace turnpike::wire {
 namespace {
 
-std::string parse(std::string_view bytes, std::size_t packet_bytes) {
+std::string parsed_text(std::string_view bytes, std::size_t packet_bytes) {
   std::vector<HeaderField> fields;
   ReplyParser parser(1024, fields);
   ParseStep step = ParseStep::need_more;
@@ -53,6 +56,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace turnpike::wire;
   if (size < 2) return 0;
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
-  check(parse(bytes, bytes.size()) == parse(bytes, 1u + data[0] % 64u));
+  check(parsed_text(bytes, bytes.size()) == parsed_text(bytes, 1u + data[0] % 64u));
   return 0;
 }

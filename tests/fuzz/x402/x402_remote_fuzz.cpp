@@ -1,21 +1,19 @@
 // Arbitrary replies of facilitators and nodes: none causes a fault, and none is taken for a
 // settlement that it does not report. The first byte selects the reader.
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
+#include "fuzz/check.h"
 #include "x402/protocol/json.h"
 #include "x402/remote/facilitator_reply.h"
 #include "x402/remote/json_rpc.h"
 #include "x402/remote/token_events.h"
 
+using turnpike::fuzz::check;
+
 namespace turnpike::x402 {
 namespace {
-
-void check(bool holds) {
-  if (!holds) std::abort();
-}
 
 void read_facilitator(JsonValue body, std::string_view network) {
   bool is_typed = false;
@@ -65,7 +63,7 @@ void read_node(JsonValue body) {
     check(is_used || !pays(logs, authorization));
   };
   if (const auto logs = read_logs(result)) judge(*logs);
-  if (const auto receipt = read_receipt(result)) judge(receipt->logs);
+  if (const auto receipt = read_chain_receipt(result)) judge(receipt->logs);
 }
 
 }  // namespace

@@ -4,25 +4,23 @@
 // reached, too.
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "fuzz/check.h"
 #include "support/sdk_fakes.h"
 #include "x402/offers/canonical_json.h"
 #include "x402/offers/did.h"
 #include "x402/offers/receipt_verify.h"
 
+using turnpike::fuzz::check;
+
 namespace {
 
 using namespace turnpike;
-
-void require(bool condition) {
-  if (!condition) std::abort();
-}
 
 const x402::PrivateKey& our_key() {
   static const x402::PrivateKey key = [] {
@@ -34,20 +32,20 @@ const x402::PrivateKey& our_key() {
   return key;
 }
 
-void check(const Result<std::vector<x402::Statement>, std::string>& statements) {
+void check_statements(const Result<std::vector<x402::Statement>, std::string>& statements) {
   if (!statements.ok()) {
-    require(!statements.error().empty());
+    check(!statements.error().empty());
     return;
   }
-  require(!statements->empty());
+  check(!statements->empty());
   for (const x402::Statement& statement : *statements) {
-    require(!statement.resource_url().empty() && !statement.kid.empty());
-    require(statement.is_of_host || !statement.doubts.empty());
-    require(statement.is_in_key_life || !statement.doubts.empty());
+    check(!statement.resource_url().empty() && !statement.kid.empty());
+    check(statement.is_of_host || !statement.doubts.empty());
+    check(statement.is_in_key_life || !statement.doubts.empty());
     // The payload's text must be canonical.
     const auto again = x402::JsonText::parse(statement.payload);
-    require(again.ok());
-    if (const auto text = x402::canonical_json(again->root())) require(*text == statement.payload);
+    check(again.ok());
+    if (const auto text = x402::canonical_json(again->root())) check(*text == statement.payload);
   }
 }
 
@@ -59,7 +57,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (end == all.npos) return 0;
   const std::string_view rest = all.substr(end + 1);
   if (end > 0) {
-    check(x402::verify_statements(rest, all.substr(0, end)));
+    check_statements(x402::verify_statements(rest, all.substr(0, end)));
     return 0;
   }
   const auto did = x402::did_web("https://gateway.example");
@@ -67,8 +65,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string document = x402::did_document(*did, {&published, 1});
   const std::string jws = x402::sign_jws(our_key(), did->kid("k"), rest);
   const auto statements = x402::verify_statements(jws, document);
-  check(statements);
-  if (statements.ok()) require(statements->size() == 1 && statements->front().kid == did->kid("k"));
-  check(x402::verify_statements(rest, document));
+  check_statements(statements);
+  if (statements.ok()) check(statements->size() == 1 && statements->front().kid == did->kid("k"));
+  check_statements(x402::verify_statements(rest, document));
   return 0;
 }
