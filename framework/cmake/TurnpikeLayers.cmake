@@ -8,9 +8,9 @@
 #     sanitize: it reads untrusted bytes, so `./dev test` runs it under ASan and UBSan, and not in
 #     the release build, unless IN_RELEASE_TOO says that it tests something else there (then the
 #     tests that SANITIZE_FILTER names, if given, run under ASan); LABELS
-#     threads: it is concurrent, so it also runs under TSan (only the tests that THREADS_FILTER
-#     names, if given: TSan slows some too much, and does not follow a fork). LONG: it is among the
-#     longest, so it begins before the others.
+#     threads: it is concurrent, so it also runs under TSan: of the THREADS_SOURCES and the tests
+#     that THREADS_FILTER names, if given (others have no threads, are too slow there, or fork,
+#     which TSan does not follow). LONG: it is among the longest, so it begins before the others.
 #   turnpike_benchmark(match LINKS Turnpike::registry)
 #     one Google Benchmark binary `match_bench` of match_bench.cpp in the calling folder.
 
@@ -93,8 +93,10 @@ endfunction()
 function(turnpike_test name)
   cmake_parse_arguments(ARG
     "IN_RELEASE_TOO;LONG;OPTIMISED" "TIMEOUT;THREADS_FILTER;SANITIZE_FILTER"
-    "SOURCES;LINKS;LABELS" ${ARGN})
-  if(NOT ARG_SOURCES)
+    "SOURCES;LINKS;LABELS;THREADS_SOURCES" ${ARGN})
+  if(TURNPIKE_SANITIZER STREQUAL "thread" AND ARG_THREADS_SOURCES)
+    set(ARG_SOURCES ${ARG_THREADS_SOURCES})
+  elseif(NOT ARG_SOURCES)
     file(GLOB ARG_SOURCES CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_test.cpp)
   endif()
   if(NOT ARG_TIMEOUT)
