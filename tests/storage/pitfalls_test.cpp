@@ -3,6 +3,7 @@
 #include <malloc.h>
 
 #include <atomic>
+#include <barrier>
 #include <chrono>
 #include <filesystem>
 #include <set>
@@ -167,6 +168,23 @@ TEST_P(Pitfall, UnreadableTargetIsAnErrorNotAWait) {
 class SqlitePitfall : public Pitfall {};
 INSTANTIATE_TEST_SUITE_P(Engines, SqlitePitfall, testing::Values(Engine::sqlite),
                          [](const auto& each) { return support::name_of(each.param); });
+
+TEST_P(SqlitePitfall, ANewFileMayBeOpenedBySeveralAtOnce) {
+  constexpr int rounds = 50;
+  for (int round = 0; round < rounds; ++round) {
+    Settings settings = settings_;
+    settings.sqlite_path = "new_" + std::to_string(round) + ".db";
+    std::barrier begin(4);
+    std::vector<std::jthread> nodes;
+    for (int node = 0; node < 4; ++node) {
+      nodes.emplace_back([&] {
+        Database database(settings);
+        begin.arrive_and_wait();
+        EXPECT_NO_THROW(database.open_sessions());
+      });
+    }
+  }
+}
 
 TEST_P(SqlitePitfall, SessionsAreDurableAndPatientForAShortTime) {
   const auto connection = database_->connect();

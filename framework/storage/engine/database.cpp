@@ -6,10 +6,26 @@
 namespace turnpike::storage {
 namespace {
 
+// Two sessions that turn a new file to WAL at once would wait for each other, so SQLite refuses one
+// of them immediately, whatever its busy timeout. It waits for the other to finish and tries again.
+void turn_to_wal(Connection& connection) {
+  constexpr int tries_max = 100;
+  for (int tried = 1;; ++tried) {
+    try {
+      connection.run_once("PRAGMA journal_mode = WAL");
+      return;
+    } catch (const StoreError&) {
+      if (tried == tries_max) throw;
+    }
+    connection.run_once("BEGIN IMMEDIATE");  // waits, up to the busy timeout
+    connection.run_once("COMMIT");
+  }
+}
+
 void prepare_session(Connection& connection, const Settings& settings) {
   if (settings.engine == Engine::sqlite) {
     connection.run_once("PRAGMA busy_timeout = " + std::to_string(settings.busy_timeout_ms));
-    connection.run_once("PRAGMA journal_mode = WAL");
+    turn_to_wal(connection);
     connection.run_once(std::string("PRAGMA synchronous = ") +
                         (settings.is_durability_relaxed ? "NORMAL" : "FULL"));
     connection.run_once("PRAGMA foreign_keys = ON");
