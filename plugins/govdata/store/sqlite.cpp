@@ -94,7 +94,8 @@ Database::Database(const std::string& path, OpenMode mode) {
       execute("PRAGMA query_only=ON; PRAGMA trusted_schema=OFF; PRAGMA cache_size=-16384");
     }
     if (mode == OpenMode::create) {
-      execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA cache_size=-65536");
+      turn_to_wal();
+      execute("PRAGMA synchronous=NORMAL; PRAGMA cache_size=-65536");
     }
   } catch (...) {
     sqlite3_close(raw_);
@@ -105,6 +106,22 @@ Database::Database(const std::string& path, OpenMode mode) {
 Database::~Database() {
   statements_.clear();
   sqlite3_close(raw_);
+}
+
+// Two importers that turn a new file to WAL at once would wait for each other, so SQLite refuses
+// one of them immediately, whatever its busy timeout. It waits for the other to finish and tries
+// again.
+void Database::turn_to_wal() {
+  constexpr int tries_max = 100;
+  for (int tried = 1;; ++tried) {
+    try {
+      execute("PRAGMA journal_mode=WAL");
+      return;
+    } catch (const SqliteError& error) {
+      if (error.code() != SQLITE_BUSY || tried == tries_max) throw;
+    }
+    execute("BEGIN IMMEDIATE; COMMIT");  // waits, up to the busy timeout
+  }
 }
 
 void Database::execute(const char* sql) {

@@ -94,6 +94,7 @@ class Database {
   struct Finalize {
     void operator()(sqlite3_stmt* raw) const noexcept { sqlite3_finalize(raw); }
   };
+  void turn_to_wal();
   sqlite3* raw_ = nullptr;
   std::map<std::string, std::unique_ptr<sqlite3_stmt, Finalize>, std::less<>> statements_;
 };

@@ -1,5 +1,7 @@
 // The store's rules for numbers, times, titles, addresses and states, and its file format.
+#include <barrier>
 #include <fstream>
+#include <thread>
 
 #include "fixtures.h"
 #include "govdata/store/decimal.h"
@@ -251,6 +253,21 @@ TEST_F(SchemaTest, RefusesANewerFileAndForeignOnes) {
   EXPECT_THROW(open_for_reading(other.file("noise.db")), SqliteError);
   EXPECT_THROW(open_for_reading(other.file("absent.db")), SqliteError);
   EXPECT_FALSE(std::filesystem::exists(other.file("absent.db"))) << "reading must not create";
+}
+
+TEST_F(SchemaTest, SeveralImportersMayCreateAFileAtOnce) {
+  constexpr int rounds = 20;
+  for (int round = 0; round < rounds; ++round) {
+    const std::string file = path() + std::to_string(round);
+    std::barrier begin(3);
+    std::vector<std::jthread> importers;
+    for (int importer = 0; importer < 3; ++importer) {
+      importers.emplace_back([&] {
+        begin.arrive_and_wait();
+        EXPECT_NO_THROW(open_for_import(file));
+      });
+    }
+  }
 }
 
 TEST_F(SchemaTest, ReadersDoNotWrite) {
