@@ -104,10 +104,10 @@ std::optional<base::Error> add_days_in_hours(UsageStore& store, const UsageFilte
                                              runtime::Deadline deadline, Adding& adding) {
   for (; first < end; first += UsageStore::days_in_hours_max) {
     if (deadline.passed()) return too_late();
-    const auto days =
+    const auto sums =
         store.days_in_hours(filter, first, std::min(first + UsageStore::days_in_hours_max, end));
-    if (!days) return days.error();
-    adding.add(*days);
+    if (!sums) return sums.error();
+    adding.add(*sums);
   }
   return std::nullopt;
 }
