@@ -7,15 +7,16 @@ namespace turnpike::storage {
 namespace {
 
 // Two sessions that turn a new file to WAL at once would wait for each other, so SQLite refuses one
-// of them immediately, whatever its busy timeout. It waits for the other to finish and tries again.
+// of them immediately, whatever its busy timeout. The refused session waits until the other has
+// finished, then tries again.
 void turn_to_wal(Connection& connection) {
   constexpr int tries_max = 100;
   for (int tried = 1;; ++tried) {
     try {
       connection.run_once("PRAGMA journal_mode = WAL");
       return;
-    } catch (const StoreError&) {
-      if (tried == tries_max) throw;
+    } catch (const StoreError& error) {
+      if (error.kind() != StoreError::Kind::unavailable || tried == tries_max) throw;
     }
     connection.run_once("BEGIN IMMEDIATE");  // waits, up to the busy timeout
     connection.run_once("COMMIT");

@@ -109,8 +109,8 @@ Database::~Database() {
 }
 
 // Two importers that turn a new file to WAL at once would wait for each other, so SQLite refuses
-// one of them immediately, whatever its busy timeout. It waits for the other to finish and tries
-// again.
+// one of them immediately, whatever its busy timeout. The refused importer waits until the other
+// has finished, then tries again.
 void Database::turn_to_wal() {
   constexpr int tries_max = 100;
   for (int tried = 1;; ++tried) {

@@ -9,12 +9,7 @@
 #include "hosts/accept.h"
 
 using turnpike::fuzz::check;
-
-namespace {
-
 using namespace turnpike;
-
-}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
