@@ -514,6 +514,7 @@ TEST_P(GroupCommitStorm, EveryJobHasOneOutcomeAndItIsTrue) {
   constexpr int callers = 24;
   constexpr int jobs_each = 60;
   Numbers numbers;
+  Lines lines(GetParam());  // ends after the Thread that wakes its fibers
   NumberedCommit commit(numbers, {.thread_name = "test",
                                   .not_written = Told::not_written,
                                   .unknown = Told::unknown,
@@ -525,27 +526,24 @@ TEST_P(GroupCommitStorm, EveryJobHasOneOutcomeAndItIsTrue) {
   commit.start();
   enum class End : std::uint8_t { written, not_written, left };
   std::vector<End> ends(callers * jobs_each, End::not_written);
-  {
-    Lines lines(GetParam());
-    for (int caller = 0; caller < callers; ++caller) {
-      lines.start([&, caller] {
-        for (int at = 0; at < jobs_each; ++at) {
-          const int number = caller * jobs_each + at;
-          const auto job = std::make_shared<NumberedJob>(number);
-          ASSERT_TRUE(commit.push(job));
-          const Deadline until =
-              at % 3 == 0 ? Deadline{now_ns() + number * 100} : Deadline::never();
-          const auto waited = commit.wait(*job, until);
-          End& end = ends[static_cast<std::size_t>(number)];
-          if (waited == NumberedCommit::Waited::left) end = End::left;
-          if (waited == NumberedCommit::Waited::answered) {
-            EXPECT_EQ(job->take_answer(), Told::written);
-            end = End::written;
-          }
+  for (int caller = 0; caller < callers; ++caller) {
+    lines.start([&, caller] {
+      for (int at = 0; at < jobs_each; ++at) {
+        const int number = caller * jobs_each + at;
+        const auto job = std::make_shared<NumberedJob>(number);
+        ASSERT_TRUE(commit.push(job));
+        const Deadline until = at % 3 == 0 ? Deadline{now_ns() + number * 100} : Deadline::never();
+        const auto waited = commit.wait(*job, until);
+        End& end = ends[static_cast<std::size_t>(number)];
+        if (waited == NumberedCommit::Waited::left) end = End::left;
+        if (waited == NumberedCommit::Waited::answered) {
+          EXPECT_EQ(job->take_answer(), Told::written);
+          end = End::written;
         }
-      });
-    }
+      }
+    });
   }
+  lines.join();
   commit.stop();
   for (int number = 0; number < callers * jobs_each; ++number) {
     const int times = numbers.times_written[number];
