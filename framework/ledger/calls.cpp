@@ -10,11 +10,16 @@ namespace {
 
 constexpr std::uint32_t call_threads_max = 4;
 constexpr std::uint32_t call_queue_max = 1'024;
-constexpr std::int64_t fact_delay_ms = 200;  // until an uncharged fact is in the books
+// Until another node, if it is not too busy, has written an uncharged fact.
+constexpr std::int64_t other_node_ms = 200;
+
+base::Error not_read_in_time() {
+  return {base::ErrorCode::billing_ledger_unavailable, "The books could not be read in time.", 1};
+}
 
 }  // namespace
 
-PooledCalls::PooledCalls(UsageStore& store, const Unsettled& unsettled, runtime::BlockingPool& pool)
+PooledCalls::PooledCalls(UsageStore& store, Unsettled& unsettled, runtime::BlockingPool& pool)
     : store_(store),
       unsettled_(unsettled),
       pool_(pool),
@@ -35,14 +40,13 @@ Result<CallState, base::Error> PooledCalls::call(std::string_view account_id,
     // The order matters: once a call is no longer settling, its fact exists.
     if (unsettled_.is_settling(account_id, request_id)) return CallState{true, {}};
     auto reply = read();
-    if (reply.outcome != runtime::PoolOutcome::done) {
-      return base::Error{base::ErrorCode::billing_ledger_unavailable,
-                         "The books could not be read in time.", 1};
-    }
+    if (reply.outcome != runtime::PoolOutcome::done) return not_read_in_time();
     if (!reply.value->ok()) return std::move(*reply.value).error();
     if ((*reply.value)->has_value() || look > 0) return CallState{false, **std::move(reply.value)};
     // Uncharged facts are written lazily: the fact of a call that just ended may still be missing.
-    (void)runtime::sleep_until(deadline.earlier(runtime::Deadline::after_ms(fact_delay_ms)));
+    const runtime::Deadline others = runtime::Deadline::after_ms(other_node_ms);
+    if (!unsettled_.await_facts(deadline)) return not_read_in_time();
+    (void)runtime::sleep_until(deadline.earlier(others));
   }
 }
 

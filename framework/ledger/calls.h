@@ -30,27 +30,30 @@ class Calls {
                                                             runtime::Deadline deadline) = 0;
 };
 
-// The calls that a ledger knows but that are not in the books yet.
+// What a ledger of this node knows but the books do not yet.
 class Unsettled {
  public:
   virtual ~Unsettled() = default;
   // True if this message of the account was answered as unknown, and its outcome is still unknown.
   [[nodiscard]] virtual bool is_settling(std::string_view account_id,
                                          std::string_view message_id) const noexcept = 0;
+  // Waits until the uncharged facts that this node has recorded so far are in the books, or were
+  // dropped. False: not by the deadline.
+  [[nodiscard]] virtual bool await_facts(runtime::Deadline deadline) = 0;
 };
 
 // Calls over the books and the ledger of this node.
 class PooledCalls final : public Calls {
  public:
   // All arguments outlive it.
-  PooledCalls(UsageStore& store, const Unsettled& unsettled, runtime::BlockingPool& pool);
+  PooledCalls(UsageStore& store, Unsettled& unsettled, runtime::BlockingPool& pool);
 
   Result<CallState, base::Error> call(std::string_view account_id, std::string_view request_id,
                                       runtime::Deadline deadline) override;
 
  private:
   UsageStore& store_;
-  const Unsettled& unsettled_;
+  Unsettled& unsettled_;
   runtime::BlockingPool& pool_;
   const runtime::PoolUser user_;
 };

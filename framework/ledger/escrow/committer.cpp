@@ -108,10 +108,12 @@ Stored<Unit> Committer::start() {
 
 void Committer::stop() noexcept {
   group_.stop();
-  const std::lock_guard lock(facts_mutex_);
-  dropped_.add(group_facts_.size() + facts_.size());
-  group_facts_.clear();
-  facts_.clear();
+  {
+    const std::lock_guard lock(facts_mutex_);
+    dropped_.add(group_facts_.size() + facts_.size());
+    facts_.clear();
+  }
+  end_facts();
 }
 
 Settlement Committer::settle(Hold hold, OwnedFact fact, std::unique_ptr<const ReplyToKeep> reply) {
@@ -157,6 +159,20 @@ void Committer::record(OwnedFact fact) noexcept {
     return;
   }
   facts_.push_back(std::move(fact));
+  ++facts_recorded_;
+}
+
+bool Committer::await_facts(runtime::Deadline deadline) {
+  std::unique_lock lock(facts_mutex_);
+  const std::uint64_t recorded = facts_recorded_;
+  while (facts_ended_ < recorded) {
+    if (facts_end_ == nullptr) facts_end_ = std::make_shared<runtime::Event>();
+    const auto end = facts_end_;
+    lock.unlock();
+    if (end->wait(deadline) != runtime::Wake::ready) return false;
+    lock.lock();
+  }
+  return true;
 }
 
 // ---- the committer Thread -----------------------------------------------------------------------
@@ -231,6 +247,19 @@ void Committer::take_facts(std::size_t room) {
   facts_.erase(facts_.begin(), end);
 }
 
+// The facts of the current group are written, dropped, or known from earlier. They are the oldest
+// ones, so only those that wait are left of all that were recorded.
+void Committer::end_facts() {
+  group_facts_.clear();
+  std::shared_ptr<runtime::Event> end;
+  {
+    const std::lock_guard lock(facts_mutex_);
+    facts_ended_ = facts_recorded_ - facts_.size();
+    end = std::move(facts_end_);
+  }
+  if (end != nullptr) end->set();
+}
+
 // The contents of one transaction, and the storage that its entries refer to.
 struct Committer::Batch {
   std::vector<SettleEntry> entries;  // of jobs, group_facts_, left_uncharged_, in this order
@@ -264,6 +293,7 @@ runtime::Committed Committer::write(Jobs& jobs) {
   if (group_facts_.size() < room) take_facts(room - group_facts_.size());
   if (jobs.empty() && group_facts_.empty() && left_uncharged_.empty()) {
     is_writing_ = true;  // nothing waits any more; the escrow's heartbeat says when to retry
+    end_facts();
     return runtime::Committed::done;
   }
   draw_directly(jobs);
@@ -292,7 +322,7 @@ runtime::Committed Committer::write(Jobs& jobs) {
   }
   if (jobs.empty()) {  // uncharged facts alone are not worth waiting for
     dropped_.add(group_facts_.size());
-    group_facts_.clear();
+    end_facts();
     // Callers that left rely on the facts of left_uncharged_, so no new calls until those are
     // written.
     is_writing_ = left_uncharged_.empty();
@@ -328,7 +358,7 @@ void Committer::answer_all(Jobs& jobs) {
       answer(*job, {job->units, remaining}, wakes);
     }
   }
-  group_facts_.clear();
+  end_facts();
   finish_left_uncharged();
 }
 

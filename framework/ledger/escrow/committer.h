@@ -14,8 +14,8 @@
 // does so, unknown_calls.h). Uncharged facts are written with the next batch, or after 100 ms when
 // there is none.
 //
-// Owned by EscrowLedger. settle() and record() from fibers and plain Threads, the rest from a plain
-// Thread.
+// Owned by EscrowLedger. settle(), record() and await_facts() from fibers and plain Threads, the
+// rest from a plain Thread.
 #pragma once
 
 #include <atomic>
@@ -46,6 +46,8 @@ class Committer final : private runtime::GroupWriter<SettlementJob> {
 
   Settlement settle(Hold hold, OwnedFact fact, std::unique_ptr<const ReplyToKeep> reply);
   void record(OwnedFact fact) noexcept;
+  // Waits until the facts recorded so far are written or dropped. False: not by the deadline.
+  [[nodiscard]] bool await_facts(runtime::Deadline deadline);
   // True if that settlement was answered as unknown and its outcome is still unknown.
   [[nodiscard]] bool is_settling(std::string_view account_id, std::string_view message_id) const {
     return unknown_calls_.is_open(account_id, message_id);
@@ -81,6 +83,7 @@ class Committer final : private runtime::GroupWriter<SettlementJob> {
   void finish_left_uncharged();
   SettlementUnknown leave(const Job& job);
   void take_facts(std::size_t room);
+  void end_facts();
 
   LedgerStore& store_;
   Escrow& escrow_;
@@ -93,8 +96,11 @@ class Committer final : private runtime::GroupWriter<SettlementJob> {
   base::Counter& dropped_;
   std::unique_ptr<SettlementStream> stream_;
   std::unique_ptr<ReplayStore> replays_;
-  std::mutex facts_mutex_;
+  std::mutex facts_mutex_;        // guards the next four
   std::vector<OwnedFact> facts_;  // uncharged, waiting
+  std::uint64_t facts_recorded_ = 0;
+  std::uint64_t facts_ended_ = 0;              // of these, from the first: written or dropped
+  std::shared_ptr<runtime::Event> facts_end_;  // set when facts have ended; null: nobody waits
   // Members of the writing Thread.
   std::int64_t number_ = 0;                // of the current group
   std::vector<OwnedFact> group_facts_;     // uncharged, of the current group

@@ -87,6 +87,10 @@ bool EscrowLedger::is_settling(std::string_view account_id,
   return machine_->committer.is_settling(account_id, message_id);
 }
 
+bool EscrowLedger::await_facts(runtime::Deadline deadline) {
+  return machine_->committer.await_facts(deadline);
+}
+
 std::vector<OpenCall> EscrowLedger::unknown_calls(std::size_t most) const {
   return machine_->committer.unknown_calls(most);
 }

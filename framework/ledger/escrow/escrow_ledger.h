@@ -86,6 +86,7 @@ class EscrowLedger final : public Ledger, public Replays, public Unsettled {
 
   bool is_settling(std::string_view account_id,
                    std::string_view message_id) const noexcept override;
+  [[nodiscard]] bool await_facts(runtime::Deadline deadline) override;
   // This node's settlements that were answered as unknown and are still unknown, oldest first.
   [[nodiscard]] std::vector<OpenCall> unknown_calls(std::size_t most) const;
 
