@@ -115,8 +115,11 @@ Attempt Sender::post(const DueDelivery& delivery) {
   return attempt;
 }
 
-void Sender::send(const DueDelivery& delivery) {
-  const Attempt attempt = post(delivery);
+void Sender::send(const DueDelivery& delivery) { finish(delivery, post(delivery)); }
+
+void Sender::give_back(const DueDelivery& delivery) { finish(delivery, {.is_cut = true}); }
+
+void Sender::finish(const DueDelivery& delivery, const Attempt& attempt) {
   std::uint32_t chance = 0;
   parts_.random.fill({reinterpret_cast<std::uint8_t*>(&chance), sizeof chance});
   const auto finished = ask([&] { return parts_.store.finish(delivery, attempt, chance); });

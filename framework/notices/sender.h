@@ -48,12 +48,15 @@ class Sender {
   // Sends a delivery and records the outcome. A fiber that is cancelled meanwhile releases the
   // lease.
   void send(const DueDelivery& delivery);
+  // Releases the lease of a delivery that was taken and is not sent.
+  void give_back(const DueDelivery& delivery);
   // Runs the scans that are due. `prices`: of the program in service, if they may differ from the
   // last ones; true: they are noted.
   bool scan(std::string_view generation, const std::vector<RoutePrice>* prices);
 
  private:
   [[nodiscard]] Attempt post(const DueDelivery& delivery);
+  void finish(const DueDelivery& delivery, const Attempt& attempt);
   void tell(std::string_view what, const Result<std::uint32_t, base::Error>& told);
   void report_standing();
   void report(std::string_view what, const base::Error& error);

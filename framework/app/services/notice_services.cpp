@@ -64,7 +64,8 @@ void NoticeServices::start() {
 void NoticeServices::stop_client() { client_->stop(); }
 
 // Takes only as many deliveries as there are free senders, so that deliveries which another node
-// could send do not wait here.
+// could send do not wait here. At a stop the senders may have ended before this fiber learns of it:
+// what they did not begin is given back, so that other nodes need not wait for its lease to expire.
 void NoticeServices::take_and_hand_out() {
   while (!runtime::cancelled()) {
     freed_.reset();
@@ -83,19 +84,22 @@ void NoticeServices::take_and_hand_out() {
     if (taken > 0) waiting_.release(taken);
     (void)freed_.wait(Deadline::after_ms(look_each_ms));
   }
+  while (const auto delivery = next_taken()) sender_.give_back(*delivery);
 }
 
-// Deliveries that were taken but not sent when the gateway stops are sent by any node after their
-// lease.
+std::optional<notices::DueDelivery> NoticeServices::next_taken() {
+  const std::lock_guard lock(mutex_);
+  if (taken_.empty()) return std::nullopt;
+  notices::DueDelivery delivery = std::move(taken_.front());
+  taken_.pop_front();
+  return delivery;
+}
+
 void NoticeServices::send_what_comes() {
   while (waiting_.acquire(Deadline::never()) == Wake::ready) {
-    notices::DueDelivery delivery;
-    {
-      const std::lock_guard lock(mutex_);
-      delivery = std::move(taken_.front());
-      taken_.pop_front();
-    }
-    sender_.send(delivery);
+    const auto delivery = next_taken();
+    if (!delivery) return;  // given back
+    sender_.send(*delivery);
     {
       const std::lock_guard lock(mutex_);
       ++free_;

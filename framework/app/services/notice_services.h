@@ -9,12 +9,14 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <turnpike/host.h>
 
 #include "app/config/config.h"
+#include "app/services/background_work.h"
 #include "app/serving.h"
 #include "base/log.h"
 #include "base/metrics.h"
@@ -54,6 +56,7 @@ class NoticeServices {
  private:
   void take_and_hand_out();
   void send_what_comes();
+  [[nodiscard]] std::optional<notices::DueDelivery> next_taken();
   void scan();
   [[nodiscard]] bool note_prices(const std::string& generation,
                                  const registry::Program& program);
@@ -68,7 +71,7 @@ class NoticeServices {
   // thread-safety analysis.
   std::mutex mutex_;
   std::deque<notices::DueDelivery> taken_;
-  runtime::Semaphore waiting_{0};   // one unit per entry of `taken_`
+  runtime::Semaphore waiting_{0};   // a unit per entry of `taken_`, until the service stops
   std::uint32_t free_ = 0;          // idle senders
   runtime::Event freed_;            // a sender is idle again
   runtime::PoolUser indexing_;
