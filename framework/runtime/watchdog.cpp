@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
+#include <cstring>
 #include <utility>
 
 #include "base/thread_name.h"
@@ -13,19 +15,23 @@ namespace turnpike::runtime {
 
 namespace {
 
-// The total time that the Thread was runnable but not running; 0 if the kernel does not report it.
-std::int64_t waited_for_processor_ns(int thread_id) noexcept {
+// The beginning of a file about the Thread (proc(5)); empty if the kernel does not have it.
+std::array<char, 96> read_of_thread(int thread_id, const char* name) noexcept {
+  std::array<char, 96> text{};
   char path[64];
-  std::snprintf(path, sizeof(path), "/proc/self/task/%d/schedstat", thread_id);
+  std::snprintf(path, sizeof(path), "/proc/self/task/%d/%s", thread_id, name);
   const int file = ::open(path, O_RDONLY | O_CLOEXEC);
-  if (file < 0) return 0;
-  char text[96] = {};
-  const ssize_t length = ::read(file, text, sizeof(text) - 1);
+  if (file < 0) return text;
+  if (::read(file, text.data(), text.size() - 1) < 0) text[0] = '\0';
   ::close(file);
-  long long ran_ns = 0;
-  long long waited_ns = 0;
-  if (length <= 0 || std::sscanf(text, "%lld %lld", &ran_ns, &waited_ns) != 2) return 0;
-  return waited_ns;
+  return text;
+}
+
+// True if the Thread runs or waits for a processor, rather than for anything else.
+bool is_runnable(int thread_id) noexcept {
+  const auto text = read_of_thread(thread_id, "stat");
+  const char* const state = std::strrchr(text.data(), ')');  // after the name, in which all may be
+  return state != nullptr && std::strncmp(state, ") R", 3) == 0;
 }
 
 }  // namespace
@@ -49,6 +55,14 @@ std::uint64_t Watchdog::stalls(std::uint32_t tag) const {
   return found == stalls_.end() ? 0 : found->second;
 }
 
+Watchdog::Times Watchdog::times_of(int thread_id) noexcept {
+  const auto text = read_of_thread(thread_id, "schedstat");
+  long long ran_ns = 0;
+  long long waited_ns = 0;
+  if (std::sscanf(text.data(), "%lld %lld", &ran_ns, &waited_ns) != 2) return {};
+  return {true, ran_ns, waited_ns};
+}
+
 void Watchdog::watch() {
   base::name_this_thread("watchdog");
   while (stop_.wait(Deadline{now_ns() + threshold_ns_ / 4}) != Wake::ready) look(now_ns());
@@ -64,16 +78,19 @@ bool Watchdog::is_to_blame(Seen& seen, const Loop& loop, const LoopActivity& act
   const std::int64_t since_ns = std::exchange(seen.at_ns, now_ns);
   if (std::exchange(seen.resumes, activity.resumes) != activity.resumes) {
     seen.held_ns = 0;
-    seen.waited_ns = -1;
+    seen.times.reset();
     return false;
   }
   // The kernel is asked only now, since two checks rarely find the same fiber.
-  const std::int64_t waited_ns = waited_for_processor_ns(loop.thread_id());
-  const std::int64_t before_ns = std::exchange(seen.waited_ns, waited_ns);
-  if (before_ns < 0) return false;
-  const std::int64_t between_ns = std::min(now_ns - since_ns, threshold_ns_ / 2);
-  const std::int64_t idle_ns = std::max<std::int64_t>(0, waited_ns - before_ns);
-  seen.held_ns += std::max<std::int64_t>(0, between_ns - idle_ns);
+  const Times times = times_of(loop.thread_id());
+  const auto before = std::exchange(seen.times, times);
+  if (!before) return false;
+  // A wait for a processor is counted when it is over. Until then, only what the Thread ran tells
+  // how long its fiber has held it.
+  const std::int64_t held_ns = times.is_known && is_runnable(loop.thread_id())
+                                   ? times.ran_ns - before->ran_ns
+                                   : now_ns - since_ns - (times.waited_ns - before->waited_ns);
+  seen.held_ns += std::clamp<std::int64_t>(held_ns, 0, threshold_ns_ / 2);
   return seen.held_ns >= threshold_ns_ / 2;
 }
 

@@ -16,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <thread>
 #include <vector>
@@ -45,16 +46,23 @@ class Watchdog {
   [[nodiscard]] std::uint64_t stalls(std::uint32_t tag) const;
 
  private:
+  // Of a Thread, in total: running, and runnable without a processor. Unknown: 0.
+  struct Times {
+    bool is_known = false;
+    std::int64_t ran_ns = 0;
+    std::int64_t waited_ns = 0;
+  };
   // The activity of a loop at the last check.
   struct Seen {
     std::uint64_t resumes = 0;
     std::int64_t at_ns = 0;
     std::int64_t held_ns = 0;     // by the fiber of this resume
-    std::int64_t waited_ns = -1;  // total time of its Thread waiting for a processor; -1: not read
+    std::optional<Times> times;   // of its Thread; nullopt: not read
     std::int64_t told_turn_ns = 0;
     bool has_blamed = false;  // in the turn that was reported
   };
 
+  [[nodiscard]] static Times times_of(int thread_id) noexcept;
   void watch();
   void look(std::int64_t now_ns);
   [[nodiscard]] bool is_to_blame(Seen& seen, const Loop& loop, const LoopActivity& activity,

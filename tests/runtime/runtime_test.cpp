@@ -1,6 +1,7 @@
 #include "runtime/runtime.h"
 
 #include <gtest/gtest.h>
+#include <poll.h>
 
 #include <atomic>
 #include <memory>
@@ -177,7 +178,12 @@ TEST(Runtime, CountsItsFibersAndStacks) {
   EXPECT_EQ(loop.idle_stacks(), 10u);
 }
 
-TEST(Watchdog, ReportsALoopThatDoesNotTurnWithTheFiberAtFault) {
+class Stalls : public testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(Watchdog, Stalls, testing::Bool(),
+                         [](const auto& it) { return it.param ? "Blocking" : "Computing"; });
+
+TEST_P(Stalls, AreReportedWithTheFiberAtFault) {
+  constexpr int stall_ms = 60;
   OneShot<Stall> reported;
   std::atomic<std::uint64_t> told = 0;
   RuntimeOptions options;
@@ -191,7 +197,8 @@ TEST(Watchdog, ReportsALoopThatDoesNotTurnWithTheFiberAtFault) {
     Fiber::current()->set_name("01936b2e-4f00-7000-8000-00000000beef");
     Fiber::current()->set_tag(7);
     while (!reported.is_set()) {
-      const Deadline end = Deadline::after_ms(60);
+      const Deadline end = Deadline::after_ms(stall_ms);
+      if (GetParam()) ::poll(nullptr, 0, stall_ms);
       while (!reported.is_set() && !end.passed()) {
       }
       sleep_until(Deadline::after_ms(1));  // another turn
