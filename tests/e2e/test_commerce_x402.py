@@ -39,7 +39,7 @@ lanes:
   x402:
     facilitators:
       - {{url: "{facilitator}", allow_private_addresses: true,
-         verify_timeout_ms: 10000, settle_timeout_ms: 3000}}
+         verify_timeout_ms: 10000, settle_timeout_ms: 6000}}
     chains:
       "{network}": {{rpc_url: "{chain}", allow_private_addresses: true}}
 processors:
