@@ -405,6 +405,24 @@ TEST_P(EscrowLedgerTest, UnchargedFactsAreRecordedLazilyAndBeforeStop) {
   EXPECT_EQ(std::get<Settled>(repeat).charged, 0);
 }
 
+TEST_P(EscrowLedgerTest, ManyAwaitTheirUnchargedFactsAtOnce) {
+  const std::string account = account_with(100);
+  start_ledger();
+  std::vector<std::thread> callers;
+  for (int caller = 0; caller < 4; ++caller) {
+    callers.emplace_back([&] {
+      for (int at = 0; at < 5; ++at) {
+        const std::string message = new_message();
+        ledger_->release(held(account, 1), fact_of(account, message, false));
+        EXPECT_TRUE(ledger_->await_facts(soon()));
+        const auto found = node_->usage().call(account, message);
+        EXPECT_TRUE(found.ok() && found->has_value());
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+}
+
 TEST_P(EscrowLedgerTest, CallsThatWaitForALeaseAllGetAnAnswer) {
   const std::string account = account_with(20);
   start_ledger();
