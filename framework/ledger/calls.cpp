@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint32_t call_threads_max = 4;
 constexpr std::uint32_t call_queue_max = 1'024;
-// Until another node, if it is not too busy, has written an uncharged fact.
+// After this time another node has written its uncharged facts, unless it is busy.
 constexpr std::int64_t other_node_ms = 200;
 
 base::Error not_read_in_time() {

@@ -24,7 +24,7 @@ struct CallState {
 class Calls {
  public:
   virtual ~Calls() = default;
-  // Errors: those of UsageStore.
+  // Errors: those of UsageStore; billing_ledger_unavailable: not known by the deadline.
   [[nodiscard]] virtual Result<CallState, base::Error> call(std::string_view account_id,
                                                             std::string_view request_id,
                                                             runtime::Deadline deadline) = 0;

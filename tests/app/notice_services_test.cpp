@@ -23,7 +23,7 @@ using notices::Endpoint;
 using runtime::Deadline;
 using ::testing::ElementsAre;
 
-// One delivery is due. Taking it begins and waits, as a slow database does.
+// One delivery is due. take_due() waits until the test sets `go_on`, as for a slow database.
 class SlowStore final : public notices::NoticeStore {
  public:
   runtime::Event taking;
@@ -94,7 +94,7 @@ class SlowStore final : public notices::NoticeStore {
   }
 };
 
-// Otherwise it is sent a minute later, when its lease has expired.
+// If it were not, it would be sent a minute later, when its lease has expired.
 TEST(NoticeServices, ADeliveryThatIsTakenDuringTheStopIsGivenBack) {
   const support::TestStore database(storage::Engine::sqlite);
   const auto node = database.open();

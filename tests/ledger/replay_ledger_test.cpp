@@ -170,7 +170,7 @@ TEST_P(EscrowLedgerReplayTest, ACallTellsWhatBecameOfIt) {
   EXPECT_FALSE(foreign.is_pending || foreign.record.has_value());
 }
 
-// A busy node may write the fact of a call that just ended much later.
+// A busy node may write the fact of a call long after the call has ended.
 TEST_P(EscrowLedgerReplayTest, WhileAFactWaitsNobodyIsToldThatThereIsNoSuchCall) {
   const auto gate = std::make_shared<runtime::Event>();
   faulty_->before_settle = [gate] { (void)gate->wait(runtime::Deadline::never()); };

@@ -64,8 +64,9 @@ void NoticeServices::start() {
 void NoticeServices::stop_client() { client_->stop(); }
 
 // Takes only as many deliveries as there are free senders, so that deliveries which another node
-// could send do not wait here. At a stop the senders may have ended before this fiber learns of it:
-// what they did not begin is given back, so that other nodes need not wait for its lease to expire.
+// could send do not wait here. At a stop the senders may end before this fiber is cancelled. It
+// then gives back the deliveries that no sender has begun, so that other nodes may send them at
+// once.
 void NoticeServices::take_and_hand_out() {
   while (!runtime::cancelled()) {
     freed_.reset();

@@ -99,7 +99,7 @@ class Committer final : private runtime::GroupWriter<SettlementJob> {
   std::mutex facts_mutex_;        // guards the next four
   std::vector<OwnedFact> facts_;  // uncharged, waiting
   std::uint64_t facts_recorded_ = 0;
-  std::uint64_t facts_ended_ = 0;              // of these, from the first: written or dropped
+  std::uint64_t facts_ended_ = 0;              // how many of the oldest are written or dropped
   std::shared_ptr<runtime::Event> facts_end_;  // set when facts have ended; null: nobody waits
   // Members of the writing Thread.
   std::int64_t number_ = 0;                // of the current group
