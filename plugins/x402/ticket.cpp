@@ -24,7 +24,8 @@ Replay copy_of(const ReplyView& reply) {
 
 Refusal unavailable() {
   return refusal("x402.unavailable",
-                 "Payments cannot be taken now. Send the same request with the same payment again.",
+                 "Payments cannot be taken now. Send the same request again, with the same payment "
+                 "if it carries one.",
                  retry_seconds);
 }
 
