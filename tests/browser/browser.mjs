@@ -1,17 +1,19 @@
-// Shared by the walks through the pages: Debian's Chromium, the calling test's turn, and the check
-// of a page with axe-core.
-import {once} from "node:events";
+// Shared by the walks through the pages: Debian's Chromium, and the look at a page, by axe-core and
+// for people.
 import {readFileSync} from "node:fs";
 import {createRequire} from "node:module";
-import {createInterface} from "node:readline";
 import {chromium} from "playwright-core";
 
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+// In ASCII, since a character beyond Latin-1 would double what the browser copies each time.
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8")
+  .replaceAll(/[^\0-\x7f]/g, (unit) => "\\u" + unit.charCodeAt(0).toString(16).padStart(4, "0"));
+
 const CHROMIUM = process.env.TURNPIKE_CHROMIUM ?? "/usr/bin/chromium-headless-shell";
 
+// Most scripts of pages run once, so V8 would spend more time optimizing them than they save.
 export const launch = () => chromium.launch({
   executablePath: CHROMIUM,
-  args: ["--no-sandbox", "--disable-gpu"],
+  args: ["--no-sandbox", "--disable-gpu", "--js-flags=--no-opt --no-maglev"],
 });
 
 // A page in a context of its own: {context, page, client}. Errors of its scripts and of the browser
@@ -26,29 +28,47 @@ export async function newReader(browser, options, errors) {
   return {context, page, client: await context.newCDPSession(page)};
 }
 
-// Lets the calling test do what the walk itself cannot: prints `what`, and continues when a line
-// arrives.
-export async function letTest(what) {
-  const input = createInterface({input: process.stdin});
-  console.log(what);
-  await once(input, "line");
-  input.close();
+// What the dark scheme changes is colors.
+const COLORS = {runOnly: ["color-contrast", "link-in-text-block"]};
+
+// Looks at the page that `person` ({page, client}) has before them. Adds to seen.axe what axe finds
+// in the light scheme and about the colors of the dark one; to seen.sideways the name, if the page
+// is wider than a narrow screen. Takes pictures into `folder`, if given, as FILE-SCHEME-WIDTH.
+export async function look(person, name, seen, folder, file = name) {
+  const {page} = person;
+  const before = page.viewportSize();
+  seen.axe.push(...await problemsOf(person, name));
+  await page.emulateMedia({colorScheme: "dark"});
+  seen.axe.push(...await problemsOf(person, name + ", dark", COLORS));
+  await page.emulateMedia({colorScheme: "light"});
+  for (const width of [390, 320]) {
+    await page.setViewportSize({width, height: 800});
+    const isWider = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
+    if (isWider) seen.sideways.push(`${name}, ${width} px`);
+  }
+  await page.setViewportSize(before);
+  if (folder) await shots(page, folder, file);
 }
 
 // Accessibility problems of a page. The page's policy forbids foreign scripts, so axe runs in the
-// isolated world of the debugger. `person`: {page, client}.
-export async function problemsOf(person, name) {
+// isolated world of the debugger, which a document keeps: loading axe takes as long as a run of it.
+// `person`: {page, client}; `options`: axe's.
+export async function problemsOf(person, name, options = {}) {
   await person.page.waitForLoadState("load");
   const {frameTree} = await person.client.send("Page.getFrameTree");
   const {executionContextId} = await person.client.send("Page.createIsolatedWorld",
     {frameId: frameTree.frame.id, worldName: "axe"});
-  await person.client.send("Runtime.evaluate", {expression: axe, contextId: executionContextId});
-  const {result} = await person.client.send("Runtime.evaluate", {
-    expression: "axe.run().then((r) => JSON.stringify(r.violations.map((v) => " +
-      "v.id + ': ' + v.nodes.map((n) => n.html).join(' ; '))))",
-    contextId: executionContextId, awaitPromise: true, returnByValue: true});
+  const evaluate = async (expression) => (await person.client.send("Runtime.evaluate", {
+    expression, contextId: executionContextId, awaitPromise: true, returnByValue: true})).result;
+  if ((await evaluate("typeof axe")).value === "undefined") await evaluate(axe + "; true");
+  const result = await evaluate(`axe.run(${JSON.stringify(options)}).then((r) => JSON.stringify(` +
+    "r.violations.map((v) => v.id + ': ' + v.nodes.map((n) => n.html).join(' ; '))))");
   return JSON.parse(result.value).map((problem) => `${name}: ${problem}`);
 }
+
+// Goes to a page, also from one that reloads itself: a reload that begins meanwhile ends the
+// navigation, so a second one follows at once, long before the next reload.
+export const goTo = (page, url) => page.goto(url).catch(() => page.goto(url));
 
 // Signs in with a single-use link and sets a password, as a new person does. Without scripts the
 // page takes the token in a field.
@@ -64,7 +84,7 @@ export async function signIn(page, link, script = true) {
 }
 
 // Screenshots of a page for people to look at: light and dark, wide and narrow.
-export async function shots(page, folder, name) {
+async function shots(page, folder, name) {
   const before = page.viewportSize();
   for (const width of [1280, 390, 320]) {
     await page.setViewportSize({width, height: 800});

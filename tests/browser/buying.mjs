@@ -1,18 +1,17 @@
-// Buying Credits by card: node buying.mjs STEPS, where STEPS is JSON: {origin, screenshots?,
-// people: [{name, link, account, script}]}. Each person takes the same path, with or without
-// scripts, to the checkout page of the fake Stripe (tests/e2e/fake_checkout.py) and back; axe-core
-// checks the pages of people with scripts. Prints "pay" before money moves and "returned" once the
-// browser is back, and continues when a line arrives. Finally prints one JSON array of what each
-// person saw.
-import {launch, letTest, newReader, problemsOf, shots, signIn} from "./browser.mjs";
+// Buying Credits by card. Steps: {origin, people: [{name, link, account, script, looks}]}. Each
+// person takes the same path, with or without scripts, to the checkout page of the fake Stripe
+// (tests/e2e/fake_checkout.py) and back; axe-core checks the pages of those who look. Prints "pay"
+// before money moves and "returned" once the browser is back, and continues when a line arrives.
+// Finally prints one JSON array of what each person saw.
+import {goTo, launch, look as lookAt, newReader, signIn} from "./browser.mjs";
+import {letTest, steps, tell} from "./steps.mjs";
 
 const DECLINED = "4000 0000 0000 9995";
 const WAIT_MS = 60_000;
 
-const steps = JSON.parse(process.argv[2]);
 const browser = await launch();
 
-async function walk({name, link, account, script}) {
+async function walk({name, link, account, script, looks}) {
   const seen = {axe: [], sideways: [], errors: [], sums: {}, loads: 0};
   const options = {javaScriptEnabled: script};
   const {context, page, client} = await newReader(browser, options, seen.errors);
@@ -32,23 +31,12 @@ async function walk({name, link, account, script}) {
     page.locator("dt", {hasText: new RegExp(`^${term}$`)}).locator("+ dd").innerText();
 
   async function look(what, at = {page, client}) {
-    if (!script) return;
-    for (const colorScheme of ["light", "dark"]) {
-      await at.page.emulateMedia({colorScheme});
-      seen.axe.push(...await problemsOf(at, `${what}, ${colorScheme}`));
-    }
-    await at.page.emulateMedia({colorScheme: "light"});
-    await at.page.setViewportSize({width: 320, height: 800});
-    if (await at.page.evaluate(() => document.documentElement.scrollWidth > innerWidth)) {
-      seen.sideways.push(what);
-    }
-    await at.page.setViewportSize({width: 1280, height: 720});
-    if (steps.screenshots) await shots(at.page, steps.screenshots, `buying-${what}`);
+    if (looks) await lookAt(at, what, seen, steps.screenshots, `buying-${what}`);
   }
 
   // Looks at a page that reloads itself, in a second tab where it does not.
   async function lookWhileItWaits(what) {
-    if (!script) return;
+    if (!looks) return;
     const still = await context.newPage();
     await still.route("**/purchases/**", async (route) => {
       const response = await route.fetch();
@@ -106,7 +94,7 @@ async function walk({name, link, account, script}) {
   seen.cancelled = [await text(".ticket .state"), await page.locator("main a.button").innerText()];
   seen.first = path().split("/").at(-1);
   await lookWhileItWaits("cancelled");
-  await page.goto(dashboard + "/purchases");
+  await goTo(page, dashboard + "/purchases");
   seen.open = await page.locator("section[aria-labelledby=open] tbody tr").allInnerTexts();
   await look("open");
   await page.getByRole("link", {name: /^Go on to pay/}).click();
@@ -154,7 +142,7 @@ async function walk({name, link, account, script}) {
   await press("Cancel");
   await page.waitForURL(isAtPurchase);
   seen.second = path().split("/").at(-1);
-  await page.goto(dashboard + "/billing");
+  await goTo(page, dashboard + "/billing");
   seen.balanceAfterDecline = await text(".figure");
 
   // ---- one is paid at once, as most are
@@ -173,4 +161,4 @@ async function walk({name, link, account, script}) {
 const all = [];
 for (const person of steps.people) all.push(await walk(person));
 await browser.close();
-console.log(JSON.stringify(all));
+tell(all);

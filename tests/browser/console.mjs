@@ -1,11 +1,10 @@
-// The operator console in a browser: node console.mjs STEPS, where STEPS is JSON: {origin,
-// credential, paths, screenshots?}. Signs in by keyboard, checks every path in both color schemes
-// and three widths, submits a form without scripts, and signs out. Prints one JSON object of what
-// it saw.
-import {launch, newReader, problemsOf, shots} from "./browser.mjs";
+// The operator console in a browser. Steps: {origin, credential, paths}. Signs in by keyboard,
+// looks at every path, submits a form without scripts, and signs out. Prints one JSON object of
+// what it saw.
+import {launch, look as lookAt, newReader} from "./browser.mjs";
+import {steps, tell} from "./steps.mjs";
 
-const steps = JSON.parse(process.argv[2]);
-const seen = {axe: [], sideways: [], errors: [], outside: [], titles: []};
+const seen = {axe: [], sideways: [], errors: [], outside: []};
 const browser = await launch();
 
 async function newOperator(options) {
@@ -30,38 +29,25 @@ async function signIn(reader) {
   await reader.page.waitForURL("**/console/accounts");
 }
 
+async function look(path) {
+  const file = path.slice(1).replace(/=.*/, "").replace(/acc_\w+/, "account")
+    .replaceAll(/[/?]/g, "-");
+  await lookAt(reader, path, seen, steps.screenshots, file);
+}
+
 const reader = await newOperator({});
 await reader.page.goto(steps.origin + "/");
 seen.first = new URL(reader.page.url()).pathname;
-seen.axe.push(...await problemsOf(reader, "login"));
-if (steps.screenshots) await shots(reader.page, steps.screenshots, "console-login");
+await look("/console/login");
 await signIn(reader);
 for (const path of steps.paths) {
-  for (const colorScheme of ["light", "dark"]) {
-    await reader.page.emulateMedia({colorScheme});
-    for (const width of [1280, 390, 320]) {
-      await reader.page.setViewportSize({width, height: 900});
-      await reader.page.goto(steps.origin + path);
-      const name = `${path} ${colorScheme} ${width}`;
-      for (const one of await reader.page.locator("details").all()) {
-        await one.evaluate((details) => { details.open = true; });
-      }
-      seen.axe.push(...await problemsOf(reader, name));
-      const isWide = await reader.page.evaluate(
-        () => document.documentElement.scrollWidth > document.documentElement.clientWidth);
-      if (isWide) seen.sideways.push(name);
-      if (steps.screenshots) {
-        const file = path.slice(1).replace(/=.*/, "").replace(/acc_\w+/, "account")
-          .replaceAll(/[/?]/g, "-");
-        await reader.page.screenshot(
-          {path: `${steps.screenshots}/${file}-${colorScheme}-${width}.png`, fullPage: true});
-      }
-    }
+  await reader.page.goto(steps.origin + path);
+  for (const one of await reader.page.locator("details").all()) {
+    await one.evaluate((details) => { details.open = true; });
   }
-  seen.titles.push(await reader.page.title());
+  await look(path);
 }
 seen.cookieForScripts = await reader.page.evaluate(() => document.cookie);
-await reader.page.setViewportSize({width: 1280, height: 900});
 await reader.page.getByRole("button", {name: "Sign out"}).click();
 await reader.page.waitForURL("**/console/login");
 await reader.page.goBack();
@@ -77,4 +63,4 @@ await plain.page.waitForURL("**/console/providers");
 seen.said = await plain.page.getByText("<b>Slow</b> since noon.").count();
 
 await browser.close();
-console.log(JSON.stringify(seen));
+tell(seen);

@@ -1,13 +1,12 @@
-// People who use only the keyboard: node keyboard.mjs STEPS, where STEPS is JSON: {origin, people:
-// [{link, account, script}]}. Each signs in by link, sets a password, makes a key and an
-// invitation, filters the calls and reads one in the inspector. Everything is reached with the Tab
-// key and operated with the browser's standard keys. Prints a JSON array of what each person saw.
+// People who use only the keyboard. Steps: {origin, people: [{link, account, script}]}. Each signs
+// in by link, sets a password, makes a key and an invitation, filters the calls and reads one in
+// the inspector. Everything is reached with the Tab key and operated with the browser's standard
+// keys. Prints a JSON array of what each person saw.
 import {launch} from "./browser.mjs";
+import {steps, tell} from "./steps.mjs";
 
 const PASSWORD = "rivers carry seven lamps";
 const TABS_MAX = 120;
-
-const steps = JSON.parse(process.argv[2]);
 
 // Runs in the page. Says why people cannot see that the element has the focus, or "".
 function whyUnseen(element) {
@@ -112,4 +111,4 @@ async function walk({link, account, script}) {
 const all = [];
 for (const person of steps.people) all.push(await walk(person));
 await browser.close();
-console.log(JSON.stringify(all));
+tell(all);

@@ -1,20 +1,18 @@
-// Runs Lighthouse on public pages: node lighthouse.mjs STEPS, where STEPS is JSON, or `-` with the
-// JSON on standard input: {urls: [...], isWithoutSpeed?, wanted?}. Prints one JSON array with, for
-// each URL, the scores (0 to 100) by category, whether search engines may list it, and the audits
-// that failed. SEO has no score where they may not list it, because Lighthouse would count that
-// against the page. If the score for performance is below `wanted`, the page is measured again, at
-// most twice, and the fastest run counts: other programs can make a page seem slower than it is,
-// but never faster.
-import {readFileSync} from "node:fs";
+// Runs Lighthouse on public pages. Steps: {urls: [...], isWithoutSpeed?, wanted?}. Prints one JSON
+// array with, for each URL, the scores (0 to 100) by category, whether search engines may list it,
+// and the audits that failed. SEO has no score where they may not list it, because Lighthouse would
+// count that against the page. If the score for performance is below `wanted`, the page is measured
+// again, at most twice, and the fastest run counts: other programs can make a page seem slower than
+// it is, but never faster.
 import lighthouse from "lighthouse";
 import {launch} from "chrome-launcher";
+import {steps, tell} from "./steps.mjs";
 
-const steps = JSON.parse(process.argv[2] === "-" ? readFileSync(0, "utf8") : process.argv[2]);
 const LOOKS_MORE = 2;
 const WITHOUT_SPEED = ["accessibility", "best-practices", "seo", "agentic-browsing"];
 const chrome = await launch({
   chromePath: process.env.TURNPIKE_CHROMIUM ?? "/usr/bin/chromium-headless-shell",
-  chromeFlags: ["--no-sandbox", "--disable-gpu", "--headless"],
+  chromeFlags: ["--headless", "--no-sandbox", "--disable-gpu"],
 });
 const found = [];
 for (const url of steps.urls) {
@@ -26,7 +24,7 @@ for (const url of steps.urls) {
   found.push(best);
 }
 await chrome.kill();
-console.log(JSON.stringify(found));
+tell(found);
 
 // On a busy machine the first run sometimes has no score at all.
 function isTooSlow({scores}) {

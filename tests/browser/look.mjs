@@ -1,58 +1,68 @@
-// Checks pages as people get them: node look.mjs STEPS, where STEPS is JSON, or `-` with the JSON
-// on standard input:
+// Checks pages as people get them. Its steps (steps.mjs):
 //   {origin, cookies: {name: value}, pages: [{name, path, status?}], schemes: ["light", "dark"],
 //    widths: [1280, 390], axe: [[scheme, width]], scripts: bool, screenshots?: folder}
 // A page is loaded once and then checked in each scheme and width, by axe in those of `axe`. Prints
-// one JSON array with, for each page, how many requests it took and what is wrong with it.
-import {mkdirSync, readFileSync} from "node:fs";
-import {launch, problemsOf} from "./browser.mjs";
+// one JSON array with, for each page, its title, how many requests it took and what is wrong with
+// it.
+import {goTo, launch, problemsOf} from "./browser.mjs";
+import {steps, tell} from "./steps.mjs";
 
-const steps = JSON.parse(process.argv[2] === "-" ? readFileSync(0, "utf8") : process.argv[2]);
-if (steps.screenshots) mkdirSync(steps.screenshots, {recursive: true});
 const browser = await launch();
 const looks = [];
 const pages = [...steps.pages];
 await Promise.all([lookAtAll(), lookAtAll()]);
 await browser.close();
-console.log(JSON.stringify(looks));
+tell(looks);
 
+// Looks at one page after the other in one tab, since each tab is a new process. The cache is off,
+// so a page is loaded as it is for a new visitor.
 async function lookAtAll() {
+  const context = await browser.newContext({javaScriptEnabled: steps.scripts ?? true});
+  await context.addCookies(Object.entries(steps.cookies ?? {}).map(
+    ([name, value]) => ({name, value, url: steps.origin})));
+  const page = await context.newPage();
+  page.setDefaultTimeout(120_000);  // other tests run at the same time
+  const client = await context.newCDPSession(page);
+  await client.send("Network.enable");
+  await client.send("Network.setCacheDisabled", {cacheDisabled: true});
+  const tab = {page, client, look: null};
+  listen(tab);
   for (let next = pages.shift(); next !== undefined; next = pages.shift()) {
-    // Each page gets an empty cache, as for a new visitor.
-    const context = await browser.newContext({javaScriptEnabled: steps.scripts ?? true});
-    await context.addCookies(Object.entries(steps.cookies ?? {}).map(
-      ([name, value]) => ({name, value, url: steps.origin})));
-    looks.push(await lookAt(await context.newPage(), next));
-    await context.close();
+    tab.look = {status: 200, ...next, requests: 0, problems: []};
+    await lookAt(tab);
+    looks.push(tab.look);
   }
+  await context.close();
 }
 
-async function lookAt(page, {name, path, status = 200}) {
-  page.setDefaultTimeout(120_000);  // other tests run at the same time
-  const client = await page.context().newCDPSession(page);
-  const problems = [];
-  let requests = 0;
-  page.on("console", (message) => {
+// Adds what the browser reports to the look that is being taken.
+function listen(tab) {
+  const say = (problem) => tab.look.problems.push(problem);
+  tab.page.on("console", (message) => {
     // The browser also reports a page that is refused on purpose.
-    const isOfTheStatus = status >= 400 && message.text().includes(`status of ${status}`);
+    const isOfTheStatus = tab.look.status >= 400 &&
+      message.text().includes(`status of ${tab.look.status}`);
     if (["error", "warning"].includes(message.type()) && !isOfTheStatus) {
-      problems.push(`console: ${message.text()}`);
+      say(`console: ${message.text()}`);
     }
   });
-  page.on("pageerror", (error) => problems.push(`script: ${error.message}`));
-  page.on("request", (request) => {
-    requests += 1;
+  tab.page.on("pageerror", (error) => say(`script: ${error.message}`));
+  tab.page.on("request", (request) => {
+    tab.look.requests += 1;
     const url = request.url();
-    if (!url.startsWith(steps.origin + "/") && !url.startsWith("data:")) {
-      problems.push(`outside: ${url}`);
-    }
+    if (!url.startsWith(steps.origin + "/") && !url.startsWith("data:")) say(`outside: ${url}`);
   });
-  page.on("requestfailed", (request) => problems.push(`failed: ${request.url()}`));
+  tab.page.on("requestfailed", (request) => say(`failed: ${request.url()}`));
+}
+
+async function lookAt({page, client, look}) {
   await page.setViewportSize({width: steps.widths[0], height: 800});
   await page.emulateMedia({colorScheme: steps.schemes[0]});
-  const reply = await page.goto(steps.origin + path, {waitUntil: "load"});
-  if (reply.status() !== status) problems.push(`status: ${reply.status()}, not ${status}`);
-  const loaded = requests;
+  const reply = await goTo(page, steps.origin + look.path);
+  if (reply.status() !== look.status) {
+    look.problems.push(`status: ${reply.status()}, not ${look.status}`);
+  }
+  const loaded = look.requests;
   for (const scheme of steps.schemes) {
     for (const width of steps.widths) {
       await page.emulateMedia({colorScheme: scheme});
@@ -60,14 +70,15 @@ async function lookAt(page, {name, path, status = 200}) {
       const hasAxe = steps.axe.some(([ofScheme, ofWidth]) =>
         ofScheme === scheme && ofWidth === width);
       const found = await problemsAt(page, client, hasAxe);
-      problems.push(...found.map((problem) => `${scheme} ${width}: ${problem}`));
+      look.problems.push(...found.map((problem) => `${scheme} ${width}: ${problem}`));
       if (steps.screenshots) {
-        await page.screenshot({path: `${steps.screenshots}/${name}-${scheme}-${width}.png`,
+        await page.screenshot({path: `${steps.screenshots}/${look.name}-${scheme}-${width}.png`,
           fullPage: true});
       }
     }
   }
-  return {name, path, requests: loaded, problems};
+  look.title = await page.title();
+  look.requests = loaded;
 }
 
 async function problemsAt(page, client, hasAxe) {

@@ -1,9 +1,9 @@
-// A newcomer's path: node newcomer.mjs STEPS, where STEPS is JSON: {origin, link, source}. It goes
-// from the home page to a data source, signs in by a link, makes a key and a call in the
-// playground, and reads that call in the inspector. Prints one JSON object of what was seen.
+// A newcomer's path. Steps: {origin, link, source}. It goes from the home page to a data source,
+// signs in by a link, makes a key and a call in the playground, and reads that call in the
+// inspector. Prints one JSON object of what was seen.
 import {launch} from "./browser.mjs";
+import {steps, tell} from "./steps.mjs";
 
-const steps = JSON.parse(process.argv[2]);
 const browser = await launch();
 const page = await (await browser.newContext()).newPage();
 const seen = {errors: []};
@@ -62,4 +62,4 @@ await follow("Read it in the inspector");
 await page.waitForURL("**/calls/*");
 seen.inspector = await page.locator("main").innerText();
 await browser.close();
-console.log(JSON.stringify(seen));
+tell(seen);

@@ -1,21 +1,20 @@
-// Passwords and recovery codes on the pages: node passwords.mjs STEPS, where STEPS is JSON:
-// {origin, people: [{link, login, account, script}], screenshots?}. Each person takes the same
-// path, with or without scripts; axe-core checks the pages of people with scripts. Prints "age"
-// when the calling test must let the person's step-up expire, and continues when a line arrives.
-// Finally prints one JSON array of what each person saw.
-import {launch, letTest, problemsOf, shots} from "./browser.mjs";
+// Passwords and recovery codes on the pages. Steps: {origin, people: [{link, login, account,
+// script}]}. Each person takes the same path, with or without scripts; axe-core checks the pages of
+// people with scripts. Prints "age" when the calling test must let the person's step-up expire, and
+// continues when a line arrives. Finally prints one JSON array of what each person saw.
+import {launch, look as lookAt} from "./browser.mjs";
+import {letTest, steps, tell} from "./steps.mjs";
 
 const FIRST = "rivers carry seven lamps";
 const SECOND = "seven lamps carry rivers";
 
-const steps = JSON.parse(process.argv[2]);
 const browser = await launch();
 
 async function walk({link, login, account, script}) {
   const context = await browser.newContext({javaScriptEnabled: script});
   const page = await context.newPage();
   const client = await context.newCDPSession(page);
-  const seen = {axe: [], urls: []};
+  const seen = {axe: [], sideways: [], urls: []};
   page.on("request", (request) => seen.urls.push(request.url()));
   const open = (path) => page.goto(steps.origin + path);
   const press = (name) => page.getByRole("button", {name, exact: true}).click();
@@ -23,9 +22,7 @@ async function walk({link, login, account, script}) {
     .split("\n")[0];
   const path = () => new URL(page.url()).pathname;
   async function look(name) {
-    if (!script) return;
-    seen.axe.push(...await problemsOf({page, client}, name));
-    if (steps.screenshots) await shots(page, steps.screenshots, `passwords-${name}`);
+    if (script) await lookAt({page, client}, name, seen, steps.screenshots, `passwords-${name}`);
   }
   async function signIn(password) {
     await open("/login");
@@ -118,4 +115,4 @@ async function walk({link, login, account, script}) {
 const all = [];
 for (const person of steps.people) all.push(await walk(person));
 await browser.close();
-console.log(JSON.stringify(all));
+tell(all);

@@ -1,13 +1,12 @@
-// A person on the web host: node people.mjs STEPS, where STEPS is JSON: {origin, link, account,
-// secondLink, consents, callback, screenshots?}. `consents` are the paths of four requests for
-// access, which are answered at the URL `callback`. Prints "age" when the calling test must let the
-// step-ups expire, and continues when a line arrives. Finally prints one JSON object of what was
-// seen.
+// A person on the web host. Steps: {origin, link, account, secondLink, consents, callback}.
+// `consents` are the paths of four requests for access, which are answered at the URL `callback`.
+// Prints "age" when the calling test must let the step-ups expire, and continues when a line
+// arrives. Finally prints one JSON object of what was seen.
 import {generateKeyPairSync} from "node:crypto";
 import {once} from "node:events";
-import {launch, letTest, problemsOf, shots} from "./browser.mjs";
+import {launch, look as lookAt} from "./browser.mjs";
+import {letTest, steps, tell} from "./steps.mjs";
 
-const steps = JSON.parse(process.argv[2]);
 const seen = {axe: [], sideways: []};
 const browser = await launch();
 
@@ -24,19 +23,7 @@ async function newPerson() {
   return {context, page, client, authenticatorId};
 }
 
-async function look(person, name) {
-  seen.axe.push(...await problemsOf(person, name));
-  await person.page.emulateMedia({colorScheme: "dark"});
-  seen.axe.push(...await problemsOf(person, name + ", dark"));
-  await person.page.emulateMedia({colorScheme: "light"});
-  await person.page.setViewportSize({width: 320, height: 800});
-  if (await person.page.evaluate(() => document.documentElement.scrollWidth > innerWidth)) {
-    seen.sideways.push(name);
-  }
-  await person.page.setViewportSize({width: 1280, height: 720});
-  if (steps.screenshots) await shots(person.page, steps.screenshots, `people-${name}`);
-}
-
+const look = (person, name) => lookAt(person, name, seen, steps.screenshots, `people-${name}`);
 const open = (person, path) => person.page.goto(steps.origin + path);
 const press = (person, name) => person.page.getByRole("button", {name, exact: true}).click();
 const secret = (person) => person.page.locator("#secret").textContent();
@@ -241,4 +228,4 @@ await page.getByRole("button", {name: "Sign out"}).click();
 seen.withoutScript.push(new URL(page.url()).pathname);
 
 await browser.close();
-console.log(JSON.stringify(seen));
+tell(seen);

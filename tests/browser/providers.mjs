@@ -1,20 +1,18 @@
-// A person with an identity at another provider: node providers.mjs STEPS, where STEPS is JSON:
-// {origin, provider, scripts, screenshots?}. `provider` is the name of a provider that creates
-// people and agrees to everything. Only axe needs scripts here. Prints one JSON object of what was
-// seen.
-import {launch, problemsOf, shots} from "./browser.mjs";
+// A person with an identity at another provider. Steps: {origin, provider, scripts, looks}.
+// `provider` is the name of a provider that creates people and agrees to everything. With `looks`,
+// axe-core checks the pages. Prints one JSON object of what was seen.
+import {launch, look as lookAt} from "./browser.mjs";
+import {steps, tell} from "./steps.mjs";
 
-const steps = JSON.parse(process.argv[2]);
-const seen = {axe: []};
+const seen = {axe: [], sideways: []};
 const browser = await launch();
 const context = await browser.newContext({javaScriptEnabled: steps.scripts});
 const page = await context.newPage();
 const client = await context.newCDPSession(page);
 
 async function look(name) {
-  if (!steps.scripts) return;
-  seen.axe.push(...await problemsOf({page, client}, name));
-  if (steps.screenshots) await shots(page, steps.screenshots, `providers-${name}`);
+  if (!steps.looks) return;
+  await lookAt({page, client}, name, seen, steps.screenshots, `providers-${name}`);
 }
 const press = (name) => page.getByRole("button", {name, exact: true}).click();
 
@@ -46,5 +44,5 @@ await page.goto(steps.origin + "/account");
 await press(`Unlink ${steps.provider}`);
 seen.lastCredential = await page.locator("main").innerText();
 
-console.log(JSON.stringify(seen));
+tell(seen);
 await browser.close();

@@ -1,16 +1,15 @@
-// Auto Top-Up: node topping_up.mjs STEPS, where STEPS is JSON: {origin, screenshots?, people:
-// [{name, link, account, script}]}. Each person saves a card at the checkout page of the fake
-// Stripe (tests/e2e/fake_checkout.py), turns Auto Top-Up on, sees its effects, and turns it off;
-// axe-core checks the pages of people with scripts. Prints "spend" once it is on and "break" when
-// the card must fail, and continues when a line arrives. Finally prints one JSON array of what each
-// person saw.
-import {launch, letTest, newReader, problemsOf, shots, signIn} from "./browser.mjs";
+// Auto Top-Up. Steps: {origin, people: [{name, link, account, script}]}. Each person saves a card
+// at the checkout page of the fake Stripe (tests/e2e/fake_checkout.py), turns Auto Top-Up on, sees
+// its effects, and turns it off; axe-core checks the pages of people with scripts. Prints "spend"
+// once it is on and "break" when the card must fail, and continues when a line arrives. Finally
+// prints one JSON array of what each person saw.
+import {launch, look as lookAt, newReader, signIn} from "./browser.mjs";
+import {letTest, steps, tell} from "./steps.mjs";
 
 const WAIT_MS = 60_000;
 const LOOKS_MAX = 100;
 const LOOK_EACH_MS = 500;
 
-const steps = JSON.parse(process.argv[2]);
 const browser = await launch();
 
 async function walk({name, link, account, script}) {
@@ -27,18 +26,7 @@ async function walk({name, link, account, script}) {
   const open = () => page.goto(dashboard + "/auto-top-up");
 
   async function look(what) {
-    if (!script) return;
-    for (const colorScheme of ["light", "dark"]) {
-      await page.emulateMedia({colorScheme});
-      seen.axe.push(...await problemsOf({page, client}, `${what}, ${colorScheme}`));
-    }
-    await page.emulateMedia({colorScheme: "light"});
-    await page.setViewportSize({width: 320, height: 800});
-    if (await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)) {
-      seen.sideways.push(what);
-    }
-    await page.setViewportSize({width: 1280, height: 720});
-    if (steps.screenshots) await shots(page, steps.screenshots, `top-up-${what}`);
+    if (script) await lookAt({page, client}, what, seen, steps.screenshots, `top-up-${what}`);
   }
 
   // Reloads the page until the fact says `words`. Returns the fact's last text.
@@ -129,4 +117,4 @@ async function walk({name, link, account, script}) {
 const all = [];
 for (const person of steps.people) all.push(await walk(person));
 await browser.close();
-console.log(JSON.stringify(all));
+tell(all);

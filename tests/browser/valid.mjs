@@ -1,9 +1,8 @@
-// Checks pages against the HTML standard: node valid.mjs STEPS, or `-` with the JSON on standard
-// input: {pages: {path: html}}. Prints a JSON array of findings.
-import {readFileSync} from "node:fs";
+// Checks pages against the HTML standard. Steps: {pages: {path: html}}. Prints a JSON array of
+// findings.
 import {HtmlValidate} from "html-validate";
+import {steps, tell} from "./steps.mjs";
 
-const steps = JSON.parse(process.argv[2] === "-" ? readFileSync(0, "utf8") : process.argv[2]);
 const validator = new HtmlValidate({
   extends: ["html-validate:standard"],
   rules: {
@@ -24,4 +23,4 @@ for (const [path, text] of Object.entries(steps.pages)) {
     }
   }
 }
-console.log(JSON.stringify(found));
+tell(found);

@@ -1,19 +1,15 @@
 """Auto Top-Up in a real browser: Debian's Chromium (tests/browser) saves a card at the checkout
 page of the fake Stripe, turns Auto Top-Up on, and sees the effects of calls that spend Credits."""
 
-import json
-import os
-import pathlib
-import subprocess
 import unittest
 
 from fake_stripe import FakeStripe
-from gateway import ROOT, new_registry
+from gateway import new_registry
 from test_auto_top_up import REGISTRY
 from test_commerce_stripe import Shop
 from upstream import Upstream
+from walks import walk
 
-BROWSER = ROOT / "tests" / "browser"
 FIRST_CREDITS = 2_005
 CALLS = 10
 
@@ -54,37 +50,25 @@ class InABrowser(unittest.TestCase):
         for allocation in allocations["items"]:
             self.gateway.run("allocation", "void", "--id", allocation["id"])
 
-    def walk(self, *people):
+    def top_up(self, *people):
         steps = {"origin": self.origin, "people": [
             {name: value for name, value in person.items() if name != "key"}
             for person in people]}
-        if "TURNPIKE_SCREENSHOTS" in os.environ:
-            steps["screenshots"] = os.environ["TURNPIKE_SCREENSHOTS"]
-            pathlib.Path(steps["screenshots"]).mkdir(parents=True, exist_ok=True)
         at = 0
-        with subprocess.Popen(["node", "topping_up.mjs", json.dumps(steps)], cwd=BROWSER,
-                              text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE) as browser:
-            self.addCleanup(browser.kill)
-            for line in browser.stdout:
-                if line == "spend\n":
-                    self.spend(people[at])
-                elif line == "break\n":
-                    self.break_card(people[at])
-                    at += 1
-                else:
-                    break
-                browser.stdin.write("\n")
-                browser.stdin.flush()
+
+        def answer(what):
+            nonlocal at
+            if what == "spend":
+                self.spend(people[at])
             else:
-                line = ""
-            _, errors = browser.communicate(timeout=300)
-        self.assertEqual(browser.returncode, 0, errors + self.gateway.log_text()[-2_000:])
-        return json.loads(line)
+                self.break_card(people[at])
+                at += 1
+
+        return walk("topping_up.mjs", steps, answer, gateway=self.gateway)
 
     def test_saved_turned_on_topped_up_paused_and_turned_off(self):
         people = [self.person("Scripted", True), self.person("Plain", False)]
-        for seen in self.walk(*people):
+        for seen in self.top_up(*people):
             with self.subTest(seen["name"]):
                 self.check_the_setup(seen)
                 self.check_the_top_up(seen)
@@ -96,7 +80,7 @@ class InABrowser(unittest.TestCase):
 
     def check_the_setup(self, seen):
         self.assertEqual(seen["axe"], [])
-        self.assertEqual(seen["sideways"], [])  # at 320 px
+        self.assertEqual(seen["sideways"], [])
         self.assertEqual([one for one in seen["errors"] if "40" not in one], [])
         self.assertEqual(seen["first"], ["off", "Off"])
         self.assertIn("Choose the method of payment", seen["withoutMethod"])

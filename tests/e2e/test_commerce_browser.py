@@ -1,18 +1,13 @@
 """Buying Credits by card in a real browser: Debian's Chromium (tests/browser) goes from the
 dashboard to the checkout page of the fake Stripe and comes back. On both engines."""
 
-import json
-import os
-import pathlib
-import subprocess
 import unittest
 
 from fake_stripe import FakeStripe
 from engines import OnPostgres, OnSqlite
-from gateway import ROOT
 from test_commerce_stripe import SECRETS, Shop
+from walks import walk
 
-BROWSER = ROOT / "tests" / "browser"
 LOOK_UP = "GET /v1/checkout/sessions/{id}"
 NOTICES = ("checkout.session.completed", "payment_intent.succeeded")
 
@@ -34,33 +29,22 @@ class InABrowser(OnSqlite, unittest.TestCase):
                                      "--account", account, "--role", "owner")
         self.token = self.gateway.run_json("session", "create", "--person", made["id"])["token"]
         return {"name": name, "account": account, "script": script,
+                "looks": script and self.looks,
                 "link": self.origin + "/login/link#" + made["link"].partition("#")[2]}
 
-    def walk(self, *people):
+    def buy(self, *people):
         """Returns what each person saw. Until the browser is back, the gateway learns nothing of
         the first of a person's two payments: notices are late and look-ups fail."""
-        steps = {"origin": self.origin, "people": people}
-        if "TURNPIKE_SCREENSHOTS" in os.environ:
-            steps["screenshots"] = os.environ["TURNPIKE_SCREENSHOTS"]
-            pathlib.Path(steps["screenshots"]).mkdir(parents=True, exist_ok=True)
         payments = 0
-        with subprocess.Popen(["node", "buying.mjs", json.dumps(steps)], cwd=BROWSER, text=True,
-                              stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE) as browser:
-            self.addCleanup(browser.kill)
-            for line in browser.stdout:
-                if line not in ("pay\n", "returned\n"):
-                    break
-                payments += line == "pay\n"
-                if payments % 2 == 1:
-                    self.know_nothing() if line == "pay\n" else self.know_again()
-                browser.stdin.write("\n")
-                browser.stdin.flush()
-            else:
-                line = ""
-            _, errors = browser.communicate(timeout=300)
-        self.assertEqual(browser.returncode, 0, errors + self.gateway.log_text()[-2_000:])
-        return json.loads(line)
+
+        def answer(what):
+            nonlocal payments
+            payments += what == "pay"
+            if payments % 2 == 1:
+                self.know_nothing() if what == "pay" else self.know_again()
+
+        return walk("buying.mjs", {"origin": self.origin, "people": people}, answer,
+                    gateway=self.gateway)
 
     def know_nothing(self):
         for kind in NOTICES:
@@ -75,7 +59,7 @@ class InABrowser(OnSqlite, unittest.TestCase):
     def test_declined_cancelled_paid_and_credited(self):
         # The pages without scripts have the same content as those with scripts.
         people = [self.person("Scripted", True), self.person("Plain", False)]
-        for person, seen in zip(people, self.walk(*people)):
+        for person, seen in zip(people, self.buy(*people)):
             with self.subTest(person["name"]):
                 self.check_the_form(seen)
                 self.check_the_payments(seen)
@@ -88,7 +72,7 @@ class InABrowser(OnSqlite, unittest.TestCase):
 
     def check_the_form(self, seen):
         self.assertEqual(seen["axe"], [])
-        self.assertEqual(seen["sideways"], [])  # at 320 px
+        self.assertEqual(seen["sideways"], [])
         self.assertEqual([one for one in seen["errors"] if "400" not in one], [])
         valid = ", which are valid for 365 days."
         self.assertEqual(seen["usual"], ["10.00", "10.00 USD buys 10,000 Credits" + valid])

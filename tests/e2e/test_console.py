@@ -1,20 +1,16 @@
 """The operator console over real sockets: who may read it, what its pages show of calls,
 corrections, reloads and unknown settlements, and that no public listener serves it."""
 
-import json
-import os
-import pathlib
 import re
-import subprocess
 import unittest
 import urllib.parse
 
 import test_unknown
-from gateway import ROOT, Gateway, new_registry
+from gateway import Gateway, new_registry
 from upstream import Upstream
 from waiting import until
+from walks import walk
 
-BROWSER = ROOT / "tests" / "browser"
 HOSTILE = "<script>alert(1)</script>"
 PAGES = ["/console", "/console/providers", "/console/revenue", "/console/errors",
          "/console/ledger", "/console/generations", "/console/sweeps", "/console/accounts"]
@@ -276,13 +272,7 @@ class Console(unittest.TestCase):
                            f"/console/ledger?account={self.account}&message={self.message}",
                            f"/console/generations/difference?before={self.first}"
                            f"&after={self.generation()}"]}
-        if "TURNPIKE_SCREENSHOTS" in os.environ:
-            steps["screenshots"] = os.environ["TURNPIKE_SCREENSHOTS"]
-            pathlib.Path(steps["screenshots"]).mkdir(parents=True, exist_ok=True)
-        result = subprocess.run(["node", "console.mjs", json.dumps(steps)], cwd=BROWSER,
-                                capture_output=True, text=True, timeout=600)
-        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
-        seen = json.loads(result.stdout)
+        seen = walk("console.mjs", steps)
         self.assertEqual(seen["axe"], [])
         self.assertEqual(seen["sideways"], [])
         self.assertEqual(seen["errors"], [])

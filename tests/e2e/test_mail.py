@@ -9,10 +9,10 @@ import unittest
 
 from engines import OnPostgres, OnSqlite
 from gateway import ROOT, Gateway, new_directory
-from parts import Part, require_packages
+from parts import Part
 from people import Browser, Passkey
+from walks import walk
 
-BROWSER = ROOT / "tests" / "browser"
 SERVER = ROOT / "tests" / "mail" / "server.mjs"
 USER, PASSWORD = "gate", "a password = with + signs"
 
@@ -291,7 +291,6 @@ class ByMail(OnSqlite, unittest.TestCase):
 
 class InABrowser(unittest.TestCase):
     def test_a_screen_reader_gets_along_with_the_pages(self):
-        require_packages(BROWSER)
         directory = new_directory(self)
         authority = new_authority(directory, "authority")
         receiver = Receiver(self, tls="starttls", user=USER, password=PASSWORD,
@@ -326,13 +325,14 @@ class InABrowser(unittest.TestCase):
                           "API keys", "Members", "Security log"])
 
     def look(self, browser, session, paths):
-        steps = {"origin": browser.origin, "session": session, "paths": paths}
-        done = subprocess.run(["node", "pages.mjs", json.dumps(steps)], cwd=BROWSER, text=True,
-                              capture_output=True, check=True, timeout=300)
-        pages = json.loads(done.stdout)
+        pages = walk("look.mjs", {
+            "origin": browser.origin, "cookies": {"turnpike_session": session} if session else {},
+            "pages": [{"name": path, "path": path} for path in paths],
+            "schemes": ["light"], "widths": [1280], "axe": [("light", 1280)]})
         for page in pages:
             self.assertEqual(page["problems"], [], page["path"])
-        return [page["title"].removesuffix(" - Turnpike") for page in pages]
+        titles = {page["path"]: page["title"].removesuffix(" - Turnpike") for page in pages}
+        return [titles[path] for path in paths]
 
 
 class ByMailOnPostgres(OnPostgres, ByMail):

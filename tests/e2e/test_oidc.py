@@ -2,20 +2,18 @@
 lies. No browser is needed: people.py and idp.py send what a browser would."""
 
 import json
-import os
 import re
 import sqlite3
-import subprocess
 import threading
 import unittest
 
 import idp
 from engines import OnPostgres, OnSqlite
-from gateway import ROOT, Gateway, new_directory
+from gateway import Gateway, new_directory
 from oauth_client import query_of
 from people import Browser, Passkey
+from walks import walk
 
-BROWSER = ROOT / "tests" / "browser"
 
 
 def configuration(test, providers):
@@ -247,14 +245,10 @@ class ByACertifiedProvider(OnSqlite, unittest.TestCase):
                 self.browse(scripts)
 
     def browse(self, scripts):
-        steps = {"origin": Browser(self.gateway).origin, "provider": "Public", "scripts": scripts}
-        if "TURNPIKE_SCREENSHOTS" in os.environ:
-            steps["screenshots"] = os.environ["TURNPIKE_SCREENSHOTS"]
-        ran = subprocess.run(["node", "providers.mjs", json.dumps(steps)], cwd=BROWSER, text=True,
-                             capture_output=True, timeout=300)
-        self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
-        seen = json.loads(ran.stdout)
-        self.assertEqual(seen["axe"], [])
+        steps = {"origin": Browser(self.gateway).origin, "provider": "Public", "scripts": scripts,
+                 "looks": scripts and self.looks}
+        seen = walk("providers.mjs", steps)
+        self.assertEqual(seen["axe"] + seen["sideways"], [])
         self.assertIn("You are its owner", seen["account"])
         self.assertIn("identity.already_linked", seen["linkedTwice"])
         self.assertIn("identity.last_credential", seen["lastCredential"])

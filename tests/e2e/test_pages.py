@@ -5,29 +5,17 @@ import concurrent.futures
 import html.parser
 import http.client
 import itertools
-import json
 import os
-import pathlib
 import re
-import subprocess
 import unittest
 import urllib.parse
 
-from gateway import ROOT
 from scene import Scene
+from walks import walk
 
-BROWSER = ROOT / "tests" / "browser"
 PAGE_BYTES_MAX = 20_000  # HTML, style sheet and scripts of a first load, compressed
 FONT_BYTES_MAX = 34_000
 REQUESTS_MAX = 8
-
-
-def run_node(script, steps):
-    done = subprocess.run(["node", script, "-"], input=json.dumps(steps), cwd=BROWSER, text=True,
-                          capture_output=True, timeout=1500)
-    if done.returncode != 0:
-        raise RuntimeError(f"{script}: {done.stderr}")
-    return json.loads(done.stdout)
 
 
 class Links(html.parser.HTMLParser):
@@ -114,15 +102,13 @@ class Pages(unittest.TestCase):
     def look(self, pages, cookies=None, **more):
         """Axe takes half a second each time: `./dev shots`, which takes pictures, asks it about
         all schemes and widths, and other runs about each scheme once."""
-        folder = os.environ.get("TURNPIKE_SCREENSHOTS")
         schemes, widths = ["light", "dark"], [1280, 390, 320]
-        axe = list(itertools.product(schemes, widths)) if folder else [
+        takes_pictures = "TURNPIKE_SCREENSHOTS" in os.environ
+        axe = list(itertools.product(schemes, widths)) if takes_pictures else [
             ("light", 1280), ("dark", 390)]
         steps = {"origin": self.scene.origin, "cookies": cookies or {}, "pages": pages,
                  "schemes": schemes, "widths": widths, "axe": axe, **more}
-        if folder:
-            steps["screenshots"] = str(pathlib.Path(folder).resolve())
-        return run_node("look.mjs", steps)
+        return walk("look.mjs", steps)
 
     def test_public_pages(self):
         paths = [*self.public_paths(), "/pricing?calls=12000&price=1"]
@@ -197,7 +183,7 @@ class Pages(unittest.TestCase):
         pages = {path: self.get(path).body.decode() for path in self.public_paths()}
         for path in self.own_paths():
             pages[path] = self.owner.send("GET", path).body.decode()
-        found = run_node("valid.mjs", {"pages": pages})
+        found = walk("valid.mjs", {"pages": pages})
         self.assertEqual([], found, "\n".join(found))
 
     def test_lighthouse_has_nothing_to_say(self):
@@ -205,7 +191,7 @@ class Pages(unittest.TestCase):
         urls = [self.scene.origin + path for path in (
             "/", "/pricing", "/status", "/products/govdata", "/developers/calling",
             "/developers/errors", "/discovery", "/discovery/sources/govdata", "/login")]
-        for found in run_node("lighthouse.mjs", {"urls": urls, "isWithoutSpeed": True}):
+        for found in walk("lighthouse.mjs", {"urls": urls, "isWithoutSpeed": True}):
             self.assertEqual(found["isListed"], not found["url"].endswith("/login"))
             for score in found["scores"].values():
                 self.assertEqual(score, 100, f"{found['url']}: {found['failed']}")
@@ -216,12 +202,8 @@ class Newcomer(unittest.TestCase):
         scene = Scene()
         self.addCleanup(scene.close)
         link = scene.origin + "/login/link#" + scene.owner_link.partition("#")[2]
-        done = subprocess.run(
-            ["node", "newcomer.mjs", json.dumps({
-                "origin": scene.origin, "link": link, "source": "Governance data"})],
-            cwd=BROWSER, text=True, capture_output=True, timeout=300)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        seen = json.loads(done.stdout)
+        seen = walk("newcomer.mjs", {"origin": scene.origin, "link": link,
+                                     "source": "Governance data"})
         self.assertEqual(seen["errors"], [])
         self.assertIn("Governance data", seen["source"])
         self.assertIn("costs 1 Credit", seen["price"])

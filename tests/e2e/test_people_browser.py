@@ -4,18 +4,15 @@ import base64
 import contextlib
 import http.server
 import json
-import os
-import pathlib
 import sqlite3
-import subprocess
 import threading
 import unittest
 
-from gateway import ROOT, Gateway
+from gateway import Gateway
 from oauth_client import Client, pkce, query_of
 from scene import Scene
+from walks import walk
 
-BROWSER = ROOT / "tests" / "browser"
 
 
 class InABrowser(unittest.TestCase):
@@ -56,24 +53,15 @@ class InABrowser(unittest.TestCase):
         steps["consents"] = [
             program.authorize(challenge, redirect_uri=steps["callback"])
             .headers["Location"].removeprefix(origin) for _, challenge in verifiers]
-        if "TURNPIKE_SCREENSHOTS" in os.environ:
-            steps["screenshots"] = os.environ["TURNPIKE_SCREENSHOTS"]
-            pathlib.Path(steps["screenshots"]).mkdir(parents=True, exist_ok=True)
-        with subprocess.Popen(["node", "people.mjs", json.dumps(steps)], cwd=BROWSER, text=True,
-                              stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE) as browser:
-            self.addCleanup(browser.kill)
-            printed = browser.stdout.readline()
-            if printed == "age\n":
-                with contextlib.closing(sqlite3.connect(gateway.directory / "turnpike.db")) as db:
-                    db.execute("UPDATE session SET step_up_until = 0")
-                    db.commit()
-            out, errors = browser.communicate("\n", timeout=300)
-        self.assertEqual(browser.returncode, 0, printed + out + errors)
-        seen = json.loads(out)
 
+        def age(_):
+            with contextlib.closing(sqlite3.connect(gateway.directory / "turnpike.db")) as db:
+                db.execute("UPDATE session SET step_up_until = 0")
+                db.commit()
+
+        seen = walk("people.mjs", steps, age)
         self.assertEqual(seen["axe"], [])
-        self.assertEqual(seen["sideways"], [])  # at 320 px
+        self.assertEqual(seen["sideways"], [])
         self.assertEqual(seen["stranger"], "/login")
         self.assertFalse(seen["fragmentKept"])  # not in the history
         self.assertTrue(seen["tokenFilled"])
@@ -126,11 +114,7 @@ class InABrowser(unittest.TestCase):
                                     "--account", account["id"], "--role", "owner")["link"]
             people.append({"link": origin + "/login/link#" + link.partition("#")[2],
                            "account": account["name"], "script": script})
-        done = subprocess.run(["node", "keyboard.mjs",
-                               json.dumps({"origin": origin, "people": people})], cwd=BROWSER,
-                              text=True, capture_output=True, timeout=300)
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        for seen in json.loads(done.stdout):
+        for seen in walk("keyboard.mjs", {"origin": origin, "people": people}):
             self.assertEqual(seen["unseenFocus"], [])
             self.assertEqual(gateway.get("/v1/auth/context", key=seen["key"]).status, 200)
             self.assertTrue(seen["invitation"].startswith(origin + "/invitation#turnpike_ln_"))
