@@ -66,10 +66,6 @@ export async function problemsOf(person, name, options = {}) {
   return JSON.parse(result.value).map((problem) => `${name}: ${problem}`);
 }
 
-// Goes to a page, also from one that reloads itself: a reload that begins meanwhile ends the
-// navigation, so a second one follows at once, long before the next reload.
-export const goTo = (page, url) => page.goto(url).catch(() => page.goto(url));
-
 // Signs in with a single-use link and sets a password, as a new person does. Without scripts the
 // page takes the token in a field.
 export async function signIn(page, link, script = true) {

@@ -3,7 +3,7 @@
 // (tests/e2e/fake_checkout.py) and back; axe-core checks the pages of those who look. Prints "pay"
 // before money moves and "returned" once the browser is back, and continues when a line arrives.
 // Finally prints one JSON array of what each person saw.
-import {goTo, launch, look as lookAt, newReader, signIn} from "./browser.mjs";
+import {launch, look as lookAt, newReader, signIn} from "./browser.mjs";
 import {letTest, steps, tell} from "./steps.mjs";
 
 const DECLINED = "4000 0000 0000 9995";
@@ -34,18 +34,30 @@ async function walk({name, link, account, script, looks}) {
     if (looks) await lookAt(at, what, seen, steps.screenshots, `buying-${what}`);
   }
 
-  // Looks at a page that reloads itself, in a second tab where it does not.
+  // The page of an open purchase reloads itself. That could end what the walk begins right then, so
+  // a tab (its `client`) keeps the header field Refresh only while it `waits()` for that. Routes of
+  // Playwright do not see the pages that a redirect leads to.
+  async function keepStill(client, waits) {
+    client.on("Fetch.requestPaused", ({requestId, responseStatusCode, responseHeaders}) =>
+      client.send("Fetch.continueResponse", {requestId, responseCode: responseStatusCode,
+        responseHeaders: responseHeaders.filter(
+          ({name}) => waits() || name.toLowerCase() !== "refresh")})
+        .catch(() => undefined));  // the tab is closed
+    await client.send("Fetch.enable",
+      {patterns: [{urlPattern: "*/purchases/pur_*", requestStage: "Response"}]});
+  }
+  let waits = false;
+  await keepStill(client, () => waits);
+
+  // Looks at the page that the walk waits on, in a second tab.
   async function lookWhileItWaits(what) {
     if (!looks) return;
-    const still = await context.newPage();
-    await still.route("**/purchases/**", async (route) => {
-      const response = await route.fetch();
-      const {refresh, ...headers} = response.headers();
-      await route.fulfill({response, headers});
-    });
-    await still.goto(steps.origin + path());
-    await look(what, {page: still, client: await context.newCDPSession(still)});
-    await still.close();
+    const still = {page: await context.newPage()};
+    still.client = await context.newCDPSession(still.page);
+    await keepStill(still.client, () => false);
+    await still.page.goto(steps.origin + path());
+    await look(what, still);
+    await still.page.close();
   }
 
   // What the page says that an amount buys, before the purchase is submitted.
@@ -93,14 +105,15 @@ async function walk({name, link, account, script, looks}) {
   await page.waitForURL(isAtPurchase);
   seen.cancelled = [await text(".ticket .state"), await page.locator("main a.button").innerText()];
   seen.first = path().split("/").at(-1);
-  await lookWhileItWaits("cancelled");
-  await goTo(page, dashboard + "/purchases");
+  await look("cancelled");
+  await page.goto(dashboard + "/purchases");
   seen.open = await page.locator("section[aria-labelledby=open] tbody tr").allInnerTexts();
   await look("open");
   await page.getByRole("link", {name: /^Go on to pay/}).click();
   await page.waitForURL(isAtCheckout);
 
   // ---- paid; the page of the purchase reloads by itself
+  waits = true;
   await letTest("pay");
   await press("Pay");
   await page.waitForURL(isAtPurchase);
@@ -111,6 +124,7 @@ async function walk({name, link, account, script, looks}) {
   await letTest("returned");
   await page.locator(".ticket .state", {hasText: "paid and credited"}).waitFor();
   seen.loadsByItself = seen.loads;
+  waits = false;
   seen.credited = [path().split("/").at(-1), await text("h1"), await fact("Credits"),
     await fact("Amount")];
   await look("credited");
@@ -142,11 +156,12 @@ async function walk({name, link, account, script, looks}) {
   await press("Cancel");
   await page.waitForURL(isAtPurchase);
   seen.second = path().split("/").at(-1);
-  await goTo(page, dashboard + "/billing");
+  await page.goto(dashboard + "/billing");
   seen.balanceAfterDecline = await text(".figure");
 
   // ---- one is paid at once, as most are
   await begin("2.50");
+  waits = true;
   await letTest("pay");
   await press("Pay");
   await page.waitForURL(isAtPurchase);

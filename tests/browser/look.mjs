@@ -4,7 +4,7 @@
 // A page is loaded once and then checked in each scheme and width, by axe in those of `axe`. Prints
 // one JSON array with, for each page, its title, how many requests it took and what is wrong with
 // it.
-import {goTo, launch, problemsOf} from "./browser.mjs";
+import {launch, problemsOf} from "./browser.mjs";
 import {steps, tell} from "./steps.mjs";
 
 const browser = await launch();
@@ -58,7 +58,7 @@ function listen(tab) {
 async function lookAt({page, client, look}) {
   await page.setViewportSize({width: steps.widths[0], height: 800});
   await page.emulateMedia({colorScheme: steps.schemes[0]});
-  const reply = await goTo(page, steps.origin + look.path);
+  const reply = await page.goto(steps.origin + look.path);
   if (reply.status() !== look.status) {
     look.problems.push(`status: ${reply.status()}, not ${look.status}`);
   }
