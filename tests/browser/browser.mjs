@@ -28,42 +28,52 @@ export async function newReader(browser, options, errors) {
   return {context, page, client: await context.newCDPSession(page)};
 }
 
-// What the dark scheme changes is colors.
-const COLORS = {runOnly: ["color-contrast", "link-in-text-block"]};
-
-// Looks at the page that `person` ({page, client}) has before them. Adds to seen.axe what axe finds
-// in the light scheme and about the colors of the dark one; to seen.sideways the name, if the page
-// is wider than a narrow screen. Takes pictures into `folder`, if given, as FILE-SCHEME-WIDTH.
-export async function look(person, name, seen, folder, file = name) {
-  const {page} = person;
+// Looks at the page in a person's tab ({page, client}): in the light scheme on a wide screen and in
+// the dark one on a narrow one by axe, on these and a very narrow one for whether it scrolls
+// sideways. Adds what is wrong to seen.axe and seen.sideways. Takes pictures into `folder`, if
+// given, as FILE-SCHEME-WIDTH.
+export async function look(tab, name, seen, folder, file = name) {
+  const {page} = tab;
   const before = page.viewportSize();
-  seen.axe.push(...await problemsOf(person, name));
-  await page.emulateMedia({colorScheme: "dark"});
-  seen.axe.push(...await problemsOf(person, name + ", dark", COLORS));
-  await page.emulateMedia({colorScheme: "light"});
-  for (const width of [390, 320]) {
+  for (const [colorScheme, width, hasAxe] of [
+    ["light", before.width, true], ["dark", 390, true], ["light", 320, false]]) {
+    const at = `${name}, ${colorScheme}, ${width} px: `;
+    await page.emulateMedia({colorScheme});
     await page.setViewportSize({width, height: 800});
-    const isWider = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
-    if (isWider) seen.sideways.push(`${name}, ${width} px`);
+    if (hasAxe) seen.axe.push(...(await problemsOf(tab)).map((problem) => at + problem));
+    const elements = await tooWideOf(tab);
+    if (elements) seen.sideways.push(at + elements);
   }
   await page.setViewportSize(before);
   if (folder) await shots(page, folder, file);
 }
 
-// Accessibility problems of a page. The page's policy forbids foreign scripts, so axe runs in the
-// isolated world of the debugger, which a document keeps: loading axe takes as long as a run of it.
-// `person`: {page, client}; `options`: axe's.
-export async function problemsOf(person, name, options = {}) {
-  await person.page.waitForLoadState("load");
-  const {frameTree} = await person.client.send("Page.getFrameTree");
-  const {executionContextId} = await person.client.send("Page.createIsolatedWorld",
+// Accessibility problems of the page in a tab. Its policy forbids foreign scripts, so axe runs in
+// the isolated world of the debugger. The document keeps that world: to load axe takes as long as
+// to run it.
+export async function problemsOf({page, client}) {
+  await page.waitForLoadState("load");
+  const {frameTree} = await client.send("Page.getFrameTree");
+  const {executionContextId} = await client.send("Page.createIsolatedWorld",
     {frameId: frameTree.frame.id, worldName: "axe"});
-  const evaluate = async (expression) => (await person.client.send("Runtime.evaluate", {
+  const evaluate = async (expression) => (await client.send("Runtime.evaluate", {
     expression, contextId: executionContextId, awaitPromise: true, returnByValue: true})).result;
   if ((await evaluate("typeof axe")).value === "undefined") await evaluate(axe + "; true");
-  const result = await evaluate(`axe.run(${JSON.stringify(options)}).then((r) => JSON.stringify(` +
-    "r.violations.map((v) => v.id + ': ' + v.nodes.map((n) => n.html).join(' ; '))))");
-  return JSON.parse(result.value).map((problem) => `${name}: ${problem}`);
+  const result = await evaluate("axe.run().then((r) => JSON.stringify(r.violations.map((v) => " +
+    "v.id + ': ' + v.nodes.map((n) => n.html).join(' ; '))))");
+  return JSON.parse(result.value);
+}
+
+// Elements that make the page in a tab scroll sideways; "" if it does not.
+export async function tooWideOf({client}) {
+  const {result} = await client.send("Runtime.evaluate", {returnByValue: true, expression: `(() => {
+    const room = document.documentElement.clientWidth;
+    if (document.documentElement.scrollWidth <= room) return "";
+    return [...document.querySelectorAll("body *")]
+      .filter((e) => e.getBoundingClientRect().right > room + 0.5).slice(0, 3)
+      .map((e) => e.outerHTML.slice(0, 120)).join(" ; ") || "something";
+  })()`});
+  return result.value;
 }
 
 // Signs in with a single-use link and sets a password, as a new person does. Without scripts the

@@ -1,10 +1,10 @@
 // Checks pages as people get them. Its steps (steps.mjs):
 //   {origin, cookies: {name: value}, pages: [{name, path, status?}], schemes: ["light", "dark"],
-//    widths: [1280, 390], axe: [[scheme, width]], scripts: bool, screenshots?: folder}
+//    widths: [1280, 390], axe: [[scheme, width]], scripts: bool}
 // A page is loaded once and then checked in each scheme and width, by axe in those of `axe`. Prints
 // one JSON array with, for each page, its title, how many requests it took and what is wrong with
 // it.
-import {launch, problemsOf} from "./browser.mjs";
+import {launch, problemsOf, tooWideOf} from "./browser.mjs";
 import {steps, tell} from "./steps.mjs";
 
 const browser = await launch();
@@ -55,7 +55,8 @@ function listen(tab) {
   tab.page.on("requestfailed", (request) => say(`failed: ${request.url()}`));
 }
 
-async function lookAt({page, client, look}) {
+async function lookAt(tab) {
+  const {page, look} = tab;
   await page.setViewportSize({width: steps.widths[0], height: 800});
   await page.emulateMedia({colorScheme: steps.schemes[0]});
   const reply = await page.goto(steps.origin + look.path);
@@ -69,8 +70,10 @@ async function lookAt({page, client, look}) {
       await page.setViewportSize({width, height: width > 600 ? 800 : 844});
       const hasAxe = steps.axe.some(([ofScheme, ofWidth]) =>
         ofScheme === scheme && ofWidth === width);
-      const found = await problemsAt(page, client, hasAxe);
-      look.problems.push(...found.map((problem) => `${scheme} ${width}: ${problem}`));
+      const say = (problem) => look.problems.push(`${scheme} ${width}: ${problem}`);
+      const elements = await tooWideOf(tab);
+      if (elements) say(`sideways: ${elements}`);
+      if (hasAxe) for (const problem of await problemsOf(tab)) say(`axe: ${problem}`);
       if (steps.screenshots) {
         await page.screenshot({path: `${steps.screenshots}/${look.name}-${scheme}-${width}.png`,
           fullPage: true});
@@ -79,18 +82,4 @@ async function lookAt({page, client, look}) {
   }
   look.title = await page.title();
   look.requests = loaded;
-}
-
-async function problemsAt(page, client, hasAxe) {
-  const problems = [];
-  const asked = await client.send("Runtime.evaluate", {returnByValue: true, expression: `(() => {
-    const room = document.documentElement.clientWidth;
-    if (document.documentElement.scrollWidth <= room) return "";
-    return [...document.querySelectorAll("body *")]
-      .filter((e) => e.getBoundingClientRect().right > room + 0.5).slice(0, 3)
-      .map((e) => e.outerHTML.slice(0, 120)).join(" ; ") || "something";
-  })()`});
-  if (asked.result.value) problems.push(`sideways: ${asked.result.value}`);
-  if (hasAxe) problems.push(...await problemsOf({page, client}, "axe"));
-  return problems;
 }

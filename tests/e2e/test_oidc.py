@@ -15,7 +15,6 @@ from people import Browser, Passkey
 from walks import walk
 
 
-
 def configuration(test, providers):
     path = new_directory(test) / "turnpike.yaml"
     path.write_text(json.dumps({"identity": {"providers": providers}}))

@@ -14,7 +14,6 @@ from scene import Scene
 from walks import walk
 
 
-
 class InABrowser(unittest.TestCase):
     def listening_program(self):
         """Starts the server to which an OAuth client is redirected. Returns its URL."""
