@@ -30,7 +30,8 @@ std::array<char, 96> read_of_thread(int thread_id, const char* name) noexcept {
 // True if the Thread runs or waits for a processor, rather than for anything else.
 bool is_runnable(int thread_id) noexcept {
   const auto text = read_of_thread(thread_id, "stat");
-  const char* const state = std::strrchr(text.data(), ')');  // after the name, in which all may be
+  // The state follows the name, which may have any character.
+  const char* const state = std::strrchr(text.data(), ')');
   return state != nullptr && std::strncmp(state, ") R", 3) == 0;
 }
 

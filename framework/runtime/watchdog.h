@@ -46,7 +46,7 @@ class Watchdog {
   [[nodiscard]] std::uint64_t stalls(std::uint32_t tag) const;
 
  private:
-  // Of a Thread, in total: running, and runnable without a processor. Unknown: 0.
+  // How long a Thread ran in all, and how long it waited for a processor; 0 if not known.
   struct Times {
     bool is_known = false;
     std::int64_t ran_ns = 0;
